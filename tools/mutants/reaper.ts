@@ -6,9 +6,9 @@ const src = 'libs/services/reaper/src';
 export const reaperMutants: readonly Mutant[] = [
   {
     place: `${src}/consolidate/consolidations.ts`,
-    from: `judged === undefined ||
+    from: `judged === 'unanswered' ||
       judged.command.nodesIn.length > command.nodesIn.length ||`,
-    to: 'judged === undefined ||',
+    to: `judged === 'unanswered' ||`,
     means: 'a removal becomes a purchase without a wait of its own',
     tests: `${src}/races`,
   },
@@ -43,7 +43,7 @@ export const reaperMutants: readonly Mutant[] = [
   },
   {
     place: `${src}/consolidate/consolidations.ts`,
-    from: 'sameAmong([judged.candidate], this.#find()) === undefined',
+    from: 'sameAmong([judged.candidate], this.#find([judged.candidate])) === undefined',
     to: 'false',
     means: 'a node that got another pod during the last answer goes all the same',
     tests: `${src}/consolidation`,

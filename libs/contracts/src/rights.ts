@@ -138,7 +138,7 @@ const launcher = (cluster: string): Partial<BusRights> => ({
 });
 
 const reaper = (cluster: string): Partial<BusRights> => ({
-  follows: streams(cluster, 'catalog'),
+  follows: streams(cluster, 'state', 'catalog'),
   // The plan of a command is published by the reaper itself, once its nodes are marked.
   publishes: [subjects.unavailableAll(cluster), subjects.planAll(cluster)],
   asks: [subjects.planner(cluster, 'plan')],

@@ -156,13 +156,16 @@ export function disruptionBlocks(
   const own = nodeBlocks(view, options);
   if (own.length > 0) return own;
   if (options.isEventual === true && view.claim.terminationGracePeriodMs !== undefined) return [];
+  // Few pods block, so that these alone are put in order.
   return view.pods
     .filter((pod) => !isTerminal(pod))
-    .toSorted(
-      (a, b) =>
+    .map((pod) => ({ pod, notes: podBlocks(pod, options.budgetsOf(pod), options.nowMs) }))
+    .filter(({ notes }) => notes.length > 0)
+    .sort(
+      ({ pod: a }, { pod: b }) =>
         compareText(a.namespace, b.namespace) ||
         compareText(a.name, b.name) ||
         compareText(a.uid, b.uid),
     )
-    .flatMap((pod) => podBlocks(pod, options.budgetsOf(pod), options.nowMs));
+    .flatMap(({ notes }) => notes);
 }

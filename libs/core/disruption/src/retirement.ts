@@ -62,6 +62,8 @@ export type RetirementFacts = EligibilityOptions & {
   /** The room promised for pods of this node, by UID, as claims and nodes say. */
   readonly rooms: ReadonlyMap<string, PodRoom>;
   readonly limits: RetirementLimits;
+  /** Why the launcher refused the plan of its replacement. Absent: it did not, or not yet. */
+  readonly refused?: string;
 };
 
 /** The next step of a retirement. */
@@ -242,9 +244,13 @@ function placeStep(facts: RetirementFacts, limitMs: number): RetirementStep {
  * or that the bought node is gone.
  */
 function replacedStep(
-  { retirement, view, rooms, nowMs, limits }: RetirementFacts,
+  { retirement, view, rooms, nowMs, limits, refused }: RetirementFacts,
   limitMs: number,
 ): RetirementStep {
+  if (refused !== undefined) {
+    const message = `the launcher refused its replacement: ${refused}`;
+    return { kind: 'abandon', notes: [note('replacement-refused', message)] };
+  }
   const missing = podsWithoutRoom(view.pods, rooms).length;
   if (missing === 0) return { kind: 'wait', untilMs: limitMs };
   const admittedMs = retirement.atMs + limits.askAgainMs;

@@ -1,3 +1,4 @@
+import { type PlanMessage, publishVerdict, type Verdict } from '@dovetail/contracts';
 import { annotations } from '@dovetail/core-api';
 import { type KubeObject, type KubeResource, kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
@@ -133,6 +134,28 @@ describe('two nodes are not given up together', () => {
   });
 });
 
+/** The launcher publishes that it refuses a plan. */
+async function refuse(message: PlanMessage | undefined): Promise<void> {
+  const podUid = message?.plan.newNodes[0]?.podUids[0] ?? '';
+  const reasons = [{ code: 'pool-limit', message: 'the pool has reached its limit', values: {} }];
+  const verdict = {
+    podUid,
+    outcome: 'refused',
+    planId: message?.id ?? '',
+    binId: 'bin-0',
+  } as const;
+  await publishVerdict(
+    cluster.channelOf('launcher'),
+    {
+      ...verdict,
+      admission: { epoch: 1, number: 1 },
+      reasons: reasons as unknown as Verdict['reasons'],
+      atMs: cluster.clock.nowMs(),
+    },
+    { generation: '1.1' },
+  );
+}
+
 describe('a command of two nodes is taken back whole', () => {
   const tainting = async (): Promise<void> => {
     await twoNodes();
@@ -168,7 +191,7 @@ describe('a command of two nodes is taken back whole', () => {
     await areGivenBack();
   });
 
-  test('if the launcher refuses its plan', async () => {
+  test('if the launcher says nothing of its plan', async () => {
     await twoNodes();
     const solver = replacements({ ...cheaper, admitsCommands: false });
     reap(together);
@@ -177,4 +200,62 @@ describe('a command of two nodes is taken back whole', () => {
     expect(areTainted()).toEqual([true, true]);
     await areGivenBack();
   });
+
+  test('at once if the launcher refuses its plan, and says why', async () => {
+    await twoNodes();
+    const solver = replacements({ ...cheaper, admitsCommands: false });
+    reap(together);
+    expect(await cluster.pass(60, () => solver.plans.length === 1, 1_000)).toBe(true);
+    await cluster.pass(2);
+    await refuse(solver.plans[0]);
+    await areGivenBack();
+    expect(cluster.events('DisruptionBlocked').join()).toContain(
+      'the launcher refused its replacement: the pool has reached its limit',
+    );
+  });
+});
+
+test('a command that waits for its new node reads no claim, node or pod from the API server', async () => {
+  await twoNodes();
+  replacements({ ...cheaper, afterMs: 900_000 });
+  const { kube } = cluster;
+  const reads: string[] = [];
+  const counting = {
+    ...kube,
+    get: (...given: Parameters<typeof kube.get>) => {
+      reads.push(given[0].resource.kind);
+      return kube.get(...given);
+    },
+    list: (...given: Parameters<typeof kube.list>) => {
+      reads.push(given[0].kind);
+      return kube.list(...given);
+    },
+  };
+  reap({ ...together, kube: counting });
+  expect(await cluster.pass(60, () => phase() === 'Tainted', 1_000)).toBe(true);
+  await cluster.pass(5);
+  reads.splice(0);
+  await cluster.pass(60);
+  const live = reads.filter((kind) => ['NodeClaim', 'Node', 'Pod'].includes(kind));
+  // The collector lists claims now and then, whatever is under way.
+  expect(live.filter((kind) => kind !== 'NodeClaim')).toEqual([]);
+  expect(live.length).toBeLessThan(30);
+});
+
+test('fewer nodes go together when no solver answers for more of them', async () => {
+  await started(underUsed());
+  const claimAnnotations = { [annotations.pricePerHour]: '0.192000' };
+  for (const name of ['n1', 'n3', 'n4', 'n5'])
+    await cluster.node(name, { cpu: '2', claimAnnotations });
+  await cluster.scale('web', 8);
+  await cluster.pass(1);
+  const refuses = ({ withoutNodes }: { readonly withoutNodes: readonly string[] }): boolean =>
+    withoutNodes.length > 2;
+  const solver = replacements({ ...cheaper, refuses, admitsCommands: false });
+  reap(together);
+  expect(await cluster.pass(60, () => solver.plans.length === 1, 500)).toBe(true);
+  const { nodesOut } = (commands()[0] as unknown as { readonly spec: { nodesOut: unknown[] } })
+    .spec;
+  expect(nodesOut).toHaveLength(2);
+  expect(solver.requests[0]?.withoutNodes).toHaveLength(3);
 });

@@ -1,5 +1,5 @@
 import type { PlanRequest } from '@dovetail/contracts';
-import { kubeResources } from '@dovetail/core-ports';
+import { type KubeApi, KubeError, kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
 import {
@@ -186,4 +186,69 @@ describe('an under-used node', () => {
     expect([isDeleting('claim-n1'), retirementOn('n1')]).toEqual([false, undefined]);
     expect(cluster.workloads.nodesOf('web')).toEqual(['n1']);
   });
+});
+
+test('a drain that a PodDisruptionBudget holds up keeps no other under-used node from its turn', async () => {
+  await started(underused());
+  const filled = [
+    ['n1', 'web'],
+    ['n3', 'api'],
+    ['n4', 'db'],
+  ] as const;
+  for (const [name, app] of filled) {
+    await cluster.node(name, { cpu: '2' });
+    await cluster.scale(app, 2);
+    await cluster.pass(3);
+  }
+  const nodeAnnotations = { 'karpenter.sh/do-not-disrupt': 'true' };
+  await cluster.node('n2', { cpu: '32', nodeAnnotations });
+  replacements({ afterMs: 0, room: true });
+  // The Eviction API refuses the pods of one node from the moment that it is drained.
+  const evict: KubeApi['evict'] = (pod) =>
+    pod.name.startsWith('web')
+      ? Promise.reject(new KubeError('too-many-requests', 'a budget forbids it'))
+      : cluster.kube.evict(pod);
+  reap({ ...deleting, kube: { ...cluster.kube, evict } });
+  expect(await cluster.pass(600, () => cluster.names(nodes).length === 2, 1_000)).toBe(true);
+  expect(cluster.names(nodes)).toEqual(['n1', 'n2']);
+  expect(isDeleting('claim-n1')).toBe(true);
+});
+
+test('a cluster whose kubelets only say that they live is not searched again', async () => {
+  await started(underused());
+  const names = Array.from({ length: 6 }, (_none, index) => `n${String(index)}`);
+  for (const [index, name] of names.entries()) {
+    await cluster.node(name, { cpu: '2' });
+    await cluster.scale(`app${String(index)}`, 2);
+    await cluster.pass(2);
+  }
+  // Each answer says that a node would have to be bought.
+  const solver = replacements({ afterMs: 0 });
+  reap(deleting);
+  await cluster.pass(40);
+  const before = solver.requests.length;
+  expect(before).toBeGreaterThan(0);
+  for (let beat = 0; beat < 24; beat += 1) {
+    const name = names[beat % names.length] ?? '';
+    const lastHeartbeatTime = new Date(cluster.clock.nowMs()).toISOString();
+    const body = { status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime }] } };
+    const ref = { resource: nodes, name };
+    await cluster.kube.patch(ref, { type: 'merge', body }, { subresource: 'status' });
+    await cluster.advance(10_000);
+  }
+  expect(solver.requests.length).toBe(before);
+  await cluster.scale('app0', 1);
+  await cluster.pass(30);
+  expect(solver.requests.length).toBeGreaterThan(before);
+});
+
+test('a round in which no solver answers is no round in vain: the next one follows at once', async () => {
+  await twoNodes();
+  let isAway = true;
+  const solver = replacements({ afterMs: 0, room: true, refuses: () => isAway });
+  reap(deleting);
+  await cluster.pass(60);
+  expect([solver.requests.length > 1, tainted('n1')]).toEqual([true, false]);
+  isAway = false;
+  expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
 });

@@ -171,6 +171,16 @@ export class ReaperEpoch {
     return again;
   }
 
+  /** The launcher has refused a plan: the nodes that it was to replace are looked at. */
+  refused(planId: string): void {
+    const { cluster } = this.#context;
+    for (const node of cluster.nodes.values()) {
+      const claim = cluster.claimOfNode(node);
+      if (parseRetirement(node.annotations[annotations.retirement])?.planId === planId && claim)
+        this.#queue.add(claim.name);
+    }
+  }
+
   /** The notes of the loops on a node that they looked at or gave back lately. */
   knownOf(claim: NodeClaim): Pick<ExplainOptions, 'said' | 'givenUp' | 'driftHeld'> {
     const said = this.#consolidations.lastNoteOn(claim.uid);

@@ -1,4 +1,4 @@
-import { followCatalog } from '@dovetail/contracts';
+import { followCatalog, followState } from '@dovetail/contracts';
 import type { NodeClaim } from '@dovetail/core-api';
 import { explainNode } from '@dovetail/core-disruption';
 import {
@@ -54,6 +54,18 @@ async function followPrices(
     cluster.prices.apply(event);
 }
 
+/** Hears which plans the launcher refuses, so that no node waits for one in vain. */
+async function followVerdicts(
+  { deps, config, cluster }: ReaperContext,
+  stop: StopSignal,
+  onRefused: (planId: string) => void,
+): Promise<void> {
+  for await (const event of followState(channelOf(deps, config), stop, { kinds: ['verdict'] })) {
+    const planId = cluster.refusedPlans.apply(event);
+    if (planId !== undefined) onRefused(planId);
+  }
+}
+
 /** Explains a node by its name or its claim's. Only the leader knows what solvers said of it. */
 function explain(
   { cluster, config, deps }: ReaperContext,
@@ -95,6 +107,7 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
       await Promise.all([
         watchCluster(deps, cluster, stop),
         followPrices(context, stop),
+        followVerdicts(context, stop, (planId) => current?.refused(planId)),
         leading,
         events.run(stop),
         outbox.run(stop),

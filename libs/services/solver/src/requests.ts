@@ -70,11 +70,12 @@ export async function answerSearch(
 }
 
 /**
- * Of the hundreds of pods of many nodes, one is always just gone. It must not hold up the others.
+ * Of the hundreds of pods of many nodes, one is always just gone. It must not hold up the others:
+ * a plan for fewer pods is as true.
  */
 async function solveAll(deps: SolverDeps, request: PlanRequest): Promise<Solved> {
   const solved = await solvePatiently(deps, request);
-  const isJoint = (request.commit?.others ?? []).length > 0;
+  const isJoint = (request.commit?.others ?? []).length > 0 || request.withoutNodes.length > 1;
   if (solved.kind !== 'unknown-pods' || !isJoint) return solved;
   const unknown = new Set(solved.podUids);
   const podUids = request.podUids.filter((uid) => !unknown.has(uid));

@@ -74,6 +74,21 @@ describe('a what-if request', () => {
     expect(stage.plans.map(({ cause }) => cause)).toEqual([{ kind: 'replacement', ...commit }]);
   });
 
+  test('explores the pods of several nodes without one that is just gone', async () => {
+    await stage.basics();
+    for (const name of ['n1', 'n2']) await stage.tell('node', m5Node(name));
+    for (const [uid, nodeName] of Object.entries({ a: 'n1', b: 'n2' }))
+      await stage.tell('pod', podValue(uid, { nodeName, phase: 'Running', unschedulable: false }));
+    stage.solver('one');
+    await stage.advance(50);
+    const answer = await ask({ podUids: ['a', 'b', 'gone'], withoutNodes: ['n1', 'n2'] });
+    expect(answer).toMatchObject({
+      ok: true,
+      reply: { plan: { newNodes: [{ podUids: ['a', 'b'] }], unplaced: [] } },
+    });
+    expect(stage.plans).toEqual([]);
+  });
+
   test('a price may be named that every option must undercut', async () => {
     await stage.basics();
     await stage.tell('pod', podValue('a'));

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { consolidatableMs } from '../consolidatable.js';
 import { claim, node, nowMs, pdb, pod, pool, view } from '../testing/objects.js';
 import type { NodeView } from '../view.js';
-import { type CandidateOptions, consolidationCandidates } from './candidates.js';
+import { type CandidateOptions, candidatesInSteps, consolidationCandidates } from './candidates.js';
 import { balancedScore, disruptionCostOf, isBalanced } from './costs.js';
 
 const underused = pool({
@@ -168,5 +168,37 @@ describe('the policy Balanced', () => {
     ];
     expect(names(views)).toEqual(['idle']);
     expect(found(views).stays).toMatchObject([{ notes: [{ code: 'not-worthwhile' }] }]);
+  });
+});
+
+describe('the look at all nodes', () => {
+  const views = ['c1', 'c2', 'c3'].map((name) => priced(name, '0.1'));
+
+  test('stops after each node, and finds the same', () => {
+    const steps = candidatesInSteps(views, options);
+    let stops = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) stops += 1;
+    expect([stops, step.value]).toEqual([3, consolidationCandidates(views, options)]);
+  });
+
+  test('may be of some nodes only, and counts the others for their budgets', () => {
+    const budgets = [{ nodes: { count: 1 } }];
+    const limited = pool({
+      disruption: { policy: 'WhenEmptyOrUnderutilized', consolidateAfterMs: 0, budgets },
+    });
+    const ending = priced('c4', '0.1', {
+      claim: claim('c4', { deletionMs: nowMs }),
+      pool: limited,
+    });
+    const others = views.map((each) => ({ ...each, pool: limited }));
+    const { candidates, beyondBudgets } = consolidationCandidates([...others, ending], {
+      ...options,
+      only: new Set([others[1]?.claim.uid ?? '']),
+    });
+    expect([
+      candidates.length,
+      beyondBudgets.map(({ view: { claim: each } }) => each.name),
+    ]).toEqual([0, ['c2']]);
   });
 });

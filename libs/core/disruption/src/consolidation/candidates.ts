@@ -39,6 +39,8 @@ export type Candidates = {
 
 /** Everything beside the nodes that finding candidates reads. */
 export type CandidateOptions = EligibilityOptions & {
+  /** UIDs of the claims that are looked at; the others only count for budgets. Absent: all. */
+  readonly only?: ReadonlySet<string>;
   /** Whether a claim is left alone for a while. Absent: none is. */
   readonly pauses?: (claim: NodeClaim) => boolean;
 };
@@ -93,10 +95,25 @@ export function consolidationCandidates(
   views: readonly NodeView[],
   options: CandidateOptions,
 ): Candidates {
+  const steps = candidatesInSteps(views, options);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** Does the same, and yields after each node: a large cluster takes longer than one turn may. */
+export function* candidatesInSteps(
+  views: readonly NodeView[],
+  options: CandidateOptions,
+): Generator<undefined, Candidates> {
   const candidates: Candidate[] = [];
   const stays: Candidates['stays'][number][] = [];
   let nextDueMs = Infinity;
-  for (const view of views.toSorted((a, b) => compareText(a.claim.name, b.claim.name))) {
+  const { only } = options;
+  const looked = only === undefined ? views : views.filter(({ claim }) => only.has(claim.uid));
+  for (const view of looked.toSorted((a, b) => compareText(a.claim.name, b.claim.name))) {
+    yield;
     const verdict = verdictOn(view, options);
     if (verdict.kind === 'candidate') candidates.push(verdict.candidate);
     if (verdict.kind === 'stays') stays.push({ view, notes: verdict.notes });

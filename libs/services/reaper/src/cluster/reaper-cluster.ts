@@ -20,10 +20,11 @@ import {
   type Node,
   type Pod,
   type PodDisruptionBudget,
-  selectorMatches,
 } from '@dovetail/core-kube-model';
 
+import { BudgetsOfPods } from './budgets-of-pods.js';
 import { PresentPrices } from './present-prices.js';
+import { RefusedPlans } from './refused-plans.js';
 import { UnhealthyNodes } from './unhealthy-nodes.js';
 
 /** The kinds of objects that the reaper watches. */
@@ -66,12 +67,16 @@ export class ReaperCluster extends Cluster {
   readonly unhealthy: UnhealthyNodes;
   /** The prices of offerings, as the launcher last read them. */
   readonly prices = new PresentPrices();
+  /** The plans that the launcher has refused. */
+  readonly refusedPlans = new RefusedPlans();
+  readonly #budgets: BudgetsOfPods;
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number, repairMethod: RepairMethod) {
     super(reaperKinds);
     this.unhealthy = new UnhealthyNodes(repairMethod);
     this.#nowMs = nowMs;
+    this.#budgets = new BudgetsOfPods(this);
     this.subscribe((change) => {
       this.#noteEnding(change);
       this.#notePodEvent(change);
@@ -152,10 +157,7 @@ export class ReaperCluster extends Cluster {
     this.#endingPods.get(uid);
 
   /** The disruption budgets that select a pod. */
-  readonly budgetsOf = (pod: Pod): readonly PodDisruptionBudget[] =>
-    this.pdbs
-      .by('namespace', pod.namespace)
-      .filter((pdb) => selectorMatches(pdb.selector, pod.labels));
+  readonly budgetsOf = (pod: Pod): readonly PodDisruptionBudget[] => this.#budgets.of(pod);
 
   /**
    * The room that claims and nodes promise to the successors of these pods, by UID, and the claims

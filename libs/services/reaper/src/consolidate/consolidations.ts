@@ -2,7 +2,9 @@ import { type PlanMessage, publishPlan } from '@dovetail/contracts';
 import { annotations } from '@dovetail/core-api';
 import {
   type Candidate,
+  type CandidateOptions,
   type Candidates,
+  candidatesInSteps,
   type Command,
   consolidationCandidates,
   type DisruptionNote,
@@ -12,7 +14,7 @@ import {
 import { at } from '@dovetail/core-invariant';
 import { isReschedulable } from '@dovetail/core-kube-model';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { countText } from '@dovetail/service-kit';
+import { countText, Turns } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { channelOf, source } from '../deps.js';
@@ -22,6 +24,7 @@ import type { Retirer } from '../retire/retirer.js';
 import { planOfCommand } from './command-plan.js';
 import { type JudgedAnswer, judgeLive } from './judging.js';
 import { markDestinations } from './moved-pods.js';
+import { isNews } from './news.js';
 import { SearchedCommands } from './searched.js';
 import type { SharedCommands } from './shared-commands.js';
 import { type ProposedTogether, sameAmong, searchTogether } from './together.js';
@@ -51,7 +54,7 @@ export class Consolidations {
   readonly #searched: SearchedCommands;
   /** Claims that this round has looked at in vain, by UID: the next turn begins with the others. */
   readonly #looked = new Set<string>();
-  /** Counts the changes of the cluster. */
+  /** Counts the changes of the cluster that may make a command possible. */
   #changes = 0;
   /** A whole round found nothing: nothing is searched until the count moves, or until the time. */
   #idle = { changes: -1, untilMs: 0 };
@@ -79,7 +82,9 @@ export class Consolidations {
   async run(stop: StopSignal): Promise<void> {
     const { deps, config, cluster } = this.#context;
     if (config.consolidation === 'none') return;
-    const unsubscribe = cluster.subscribe(() => (this.#changes += 1));
+    const unsubscribe = cluster.subscribe((change) => {
+      if (isNews(change)) this.#changes += 1;
+    });
     try {
       while (!stop.aborted) {
         await this.#turn(stop);
@@ -102,11 +107,16 @@ export class Consolidations {
     }
   }
 
-  /** Whether a command is being carried out. The next is judged on what it leaves. */
+  /**
+   * Whether a command is being carried out. The next is judged on what it leaves. It is over once
+   * the claims of its nodes are deleted: their pods have their places by then, and a node that
+   * drains for long keeps no other from its turn.
+   */
   #isUnderWay(): boolean {
     const { cluster } = this.#context;
     if (this.#shared.isUnderWay()) return true;
     return [...cluster.claims.values()].some((claim) => {
+      if (claim.deletionMs !== undefined) return false;
       const text = cluster.nodeOfClaim(claim)?.annotations[annotations.retirement];
       return parseRetirement(text)?.cause === 'underutilized';
     });
@@ -116,7 +126,7 @@ export class Consolidations {
     const { deps, config } = this.#context;
     const [startMs, changes] = [deps.clock.nowMs(), this.#changes];
     if (changes === this.#idle.changes && startMs < this.#idle.untilMs) return;
-    const found = (this.#last = this.#find());
+    const found = (this.#last = await this.#findInTurns(stop));
     const { candidates, stays, exhausted, nextDueMs = Infinity } = found;
     for (const { view, notes } of stays) tellStays(this.#context.events, view, at(notes, 0));
     for (const { pool, note } of exhausted) tellExhausted(this.#context.events, pool, note);
@@ -129,17 +139,21 @@ export class Consolidations {
     if (together !== undefined) return this.#carryOutTogether(together, stop);
     const untilMs = startMs + config.disruption.consolidationSearchMsMax;
     const fresh = candidates.filter(({ view }) => !this.#looked.has(view.claim.uid));
+    let unanswered = 0;
     for (const candidate of fresh) {
       if (stop.aborted || deps.clock.nowMs() >= untilMs) return;
       this.#looked.add(candidate.view.claim.uid);
       const judged = await this.#judge(candidate);
-      if (judged === undefined) continue;
+      if (judged === 'unanswered') unanswered += 1;
+      if (judged === 'unanswered' || judged === 'stays') continue;
       this.#looked.clear();
       return this.#carryOut(judged, stop);
     }
     this.#looked.clear();
     for (const uid of this.#said.keys())
       if (this.#context.cluster.claims.get(uid) === undefined) this.#said.delete(uid);
+    // Without an answer nothing is known: the search does not rest.
+    if (unanswered > 0) return;
     this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
   }
 
@@ -157,23 +171,40 @@ export class Consolidations {
     tellStays(this.#context.events, view, why);
   }
 
-  #find(): Candidates {
+  /** The nodes that may go now. Other work of the process gets its turn in between. */
+  async #findInTurns(stop: StopSignal): Promise<Candidates> {
+    const turns = new Turns(this.#context.deps.clock);
+    const steps = candidatesInSteps(this.#retirer.beginnings.views(), this.#facts());
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      await turns.give(stop);
+    }
+  }
+
+  /** Those of these nodes that may go now, in one turn: what is begun must be true at its begin. */
+  #find(among: readonly Candidate[]): Candidates {
+    const only = new Set(among.map(({ view }) => view.claim.uid));
+    return consolidationCandidates(this.#retirer.beginnings.views(), { ...this.#facts(), only });
+  }
+
+  #facts(): CandidateOptions {
     const { deps, cluster } = this.#context;
-    return consolidationCandidates(this.#retirer.beginnings.views(), {
+    return {
       budgetsOf: cluster.budgetsOf,
       podOf: (uid) => cluster.pods.get(uid),
       nowMs: deps.clock.nowMs(),
       pauses: (claim) => this.#retirer.pauses(claim),
-    });
+    };
   }
 
   /** The command that gives up the candidate, if its pods have another place. */
-  async #judge(candidate: Candidate): Promise<Proposed | undefined> {
+  async #judge(candidate: Candidate): Promise<Proposed | 'stays' | 'unanswered'> {
     const judged = await judgeLive(this.#context, [candidate]);
-    if (judged?.kind === 'command') return { ...judged, candidate };
-    if (judged === undefined) return undefined;
+    if (judged === undefined) return 'unanswered';
+    if (judged.kind === 'command') return { ...judged, candidate };
     this.#tell(candidate, judged.note);
-    return undefined;
+    return 'stays';
   }
 
   /** The command of several nodes that comes before those of one. Each round searches it once. */
@@ -193,14 +224,14 @@ export class Consolidations {
     deps.log.info('consolidation-proposed', `${text} may go: ${placesOf(command)}`, about);
     await deps.clock.sleep(config.disruption.validationDelayMs, stop);
     if (stop.aborted || this.#isUnderWay()) return;
-    const again = sameAmong(candidates, this.#find());
+    const again = sameAmong(candidates, this.#find(candidates));
     const judged =
       again === undefined ? undefined : await judgeLive(this.#context, again, proposed.openNodes);
     if (
       again === undefined ||
       judged?.kind !== 'command' ||
       judged.command.nodesIn.length > command.nodesIn.length ||
-      sameAmong(again, this.#find()) === undefined
+      sameAmong(again, this.#find(again)) === undefined
     ) {
       deps.metrics.count('karpenter_voluntary_disruption_failed_validations_total');
       deps.log.info('consolidation-outdated', `${text} stay: they are needed again`, about);
@@ -231,13 +262,14 @@ export class Consolidations {
     deps.log.info('consolidation-proposed', `${node.name} may go: ${placesOf(command)}`, about);
     await deps.clock.sleep(config.disruption.validationDelayMs, stop);
     if (stop.aborted || this.#isUnderWay()) return;
-    const again = this.#find().candidates.find(({ view }) => view.claim.uid === claim.uid);
-    const judged = again === undefined ? undefined : await this.#judge(again);
+    const [again] = this.#find([candidate]).candidates;
+    const judged = again === undefined ? 'stays' : await this.#judge(again);
     // A node that was to be given up for nothing is not replaced without a wait of its own.
     if (
-      judged === undefined ||
+      judged === 'stays' ||
+      judged === 'unanswered' ||
       judged.command.nodesIn.length > command.nodesIn.length ||
-      sameAmong([judged.candidate], this.#find()) === undefined
+      sameAmong([judged.candidate], this.#find([judged.candidate])) === undefined
     ) {
       deps.metrics.count('karpenter_voluntary_disruption_failed_validations_total');
       deps.log.info('consolidation-outdated', `${node.name} stays: it is needed again`, about);

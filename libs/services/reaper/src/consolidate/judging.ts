@@ -8,6 +8,7 @@ import {
   judgeRemoval,
   judgeReplacement,
   nodesInMax,
+  type NodeView,
   note,
   poolTotalsOf,
   unsettledUids,
@@ -42,11 +43,16 @@ export async function judgeLive(
     ...(openNodes === undefined ? {} : { openNodes }),
   });
   if (reply === undefined) return undefined;
-  const judged = judge(context, candidates, reply);
+  const still = candidates.map((candidate) => ({
+    ...candidate,
+    pods: candidate.pods.filter(({ uid }) => context.cluster.pods.get(uid) !== undefined),
+  }));
+  // One look at all nodes for both: it takes as long as the rest.
+  const views = context.cluster.views();
+  const judged = judge(context, still, { reply, views });
   if (judged.kind === 'stays') return { ...judged, note: withUnpriced(judged.note, unpriced) };
-  const totals = poolTotalsOf(context.cluster.views());
-  const held =
-    imbalanceOf(judged.command, candidates, totals) ?? movedTooSoon(context, judged.command);
+  const totals = poolTotalsOf(views);
+  const held = imbalanceOf(judged.command, still, totals) ?? movedTooSoon(context, judged.command);
   return held === undefined ? { ...judged, reply } : { kind: 'stays', note: held };
 }
 
@@ -63,11 +69,14 @@ function withUnpriced({ code, message, values }: DisruptionNote, unpriced: reado
 }
 
 function judge(
-  { deps, config, cluster }: ReaperContext,
+  { deps, config }: ReaperContext,
   candidates: readonly Candidate[],
-  { plan, statePosition: position }: PlanReply,
+  {
+    reply: { plan, statePosition: position },
+    views,
+  }: { readonly reply: PlanReply; readonly views: readonly NodeView[] },
 ): Judged {
-  const unsettled = unsettledUids(cluster.views(), deps.clock.nowMs());
+  const unsettled = unsettledUids(views, deps.clock.nowMs());
   if (config.consolidation === 'delete')
     return judgeRemoval(at(candidates, 0), { plan, position }, unsettled);
   const { microsPerHour: savingMin, share: savingShareMin } =

@@ -1,4 +1,9 @@
-import { annotations, type CommandRecord, type RecordedNode } from '@dovetail/core-api';
+import {
+  annotations,
+  type CommandRecord,
+  type NodeClaim,
+  type RecordedNode,
+} from '@dovetail/core-api';
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import {
   type CommandMember,
@@ -8,6 +13,7 @@ import {
   parseRetirement,
   type Retirement,
 } from '@dovetail/core-disruption';
+import type { Node, Pod } from '@dovetail/core-kube-model';
 import { inParallel } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
@@ -37,15 +43,61 @@ export const liveMembers = (
 export const carriedAmong = (members: readonly LiveMember[]): readonly CarriedNode[] =>
   members.filter((member) => member.kind === 'marked');
 
+/**
+ * The same as the watches show them, without a call. That is enough to wait: what cannot be taken
+ * back is decided on the nodes as they are.
+ */
+export const watchedMembers = (
+  context: ReaperContext,
+  { name, nodesOut }: CommandRecord,
+): Promise<readonly LiveMember[]> =>
+  Promise.all(nodesOut.map((out) => watchedMember(context, name, out)));
+
+function watchedMember(
+  context: ReaperContext,
+  command: string,
+  out: RecordedNode,
+): Promise<LiveMember> {
+  const { cluster } = context;
+  const claim = cluster.claims.one('name', out.claimName);
+  const node = claim === undefined ? undefined : cluster.nodeOfClaim(claim);
+  const readPods = () => Promise.resolve(cluster.pods.by('node', node?.name ?? ''));
+  return memberOf(context, {
+    command,
+    out,
+    claim,
+    readNode: () => Promise.resolve(node),
+    readPods,
+  });
+}
+
 async function liveMember(
   context: ReaperContext,
   command: string,
-  { claimName, claimUid, nodeUid }: RecordedNode,
+  out: RecordedNode,
 ): Promise<LiveMember> {
   const { kube } = context.deps;
-  const claim = await readClaim(kube, claimName);
+  return memberOf(context, {
+    ...{ command, out, claim: await readClaim(kube, out.claimName) },
+    readNode: (claim) => readNode(kube, context.cluster, claim),
+    readPods: (node) => readPodsOn(kube, node.name),
+  });
+}
+
+/** A recorded node, its claim, and how the rest of it is read. */
+type MemberReading = {
+  readonly command: string;
+  readonly out: RecordedNode;
+  readonly claim: NodeClaim | undefined;
+  readonly readNode: (claim: NodeClaim) => Promise<Node | undefined>;
+  readonly readPods: (node: Node) => Promise<readonly Pod[]>;
+};
+
+async function memberOf(context: ReaperContext, reading: MemberReading): Promise<LiveMember> {
+  const { command, claim } = reading;
+  const { claimUid, nodeUid } = reading.out;
   if (claim?.uid !== claimUid || claim.deletionMs !== undefined) return { kind: 'gone' };
-  const node = await readNode(kube, context.cluster, claim);
+  const node = await reading.readNode(claim);
   if (node?.uid !== nodeUid || node.deletionMs !== undefined) return { kind: 'gone' };
   const retirement = parseRetirement(node.annotations[annotations.retirement]);
   if (retirement === undefined) return { kind: 'free' };
@@ -57,7 +109,7 @@ async function liveMember(
   if (!isTaintedDisrupted(node))
     return stays(watched, retirement, note('command-incomplete', `${node.name} is not tainted`));
   try {
-    const view = { ...watched, pods: await readPodsOn(kube, node.name) };
+    const view = { ...watched, pods: await reading.readPods(node) };
     const step = await stepOf(context, view, retirement);
     return { kind: 'marked', view, retirement, step };
   } catch (error) {

@@ -36,6 +36,7 @@ import {
   type LiveMember,
   liveMembers,
   membersAtOnce,
+  watchedMembers,
 } from './members.js';
 import { underUsed } from './under-used.js';
 
@@ -123,14 +124,17 @@ export class SharedCommands {
     }
   }
 
-  /** The nodes that carry the name of a command, as the watch shows them. */
+  /** The nodes that carry the name of a command and do not end yet, as the watch shows them. */
   #carriers() {
-    return [...this.#context.cluster.nodes.values()].flatMap((node) => {
+    const { cluster } = this.#context;
+    return [...cluster.nodes.values()].flatMap((node) => {
       const retirement = parseRetirement(node.annotations[annotations.retirement]);
       const command = commandOfRetirement(retirement);
-      return command === undefined || retirement === undefined
+      const claim = cluster.claimOfNode(node);
+      const isOver = claim === undefined || claim.deletionMs !== undefined;
+      return command === undefined || retirement === undefined || isOver
         ? []
-        : [{ node, retirement, command }];
+        : [{ node, claim, retirement, command }];
     });
   }
 
@@ -138,19 +142,21 @@ export class SharedCommands {
     const records = (this.#known = await readCommandRecords(this.#context.deps));
     for (const record of records) if (record.name !== this.#beginning) await this.#advance(record);
     const known = new Set(records.map(({ name }) => name));
-    for (const { node, retirement, command } of this.#carriers()) {
-      const claim = this.#context.cluster.claimOfNode(node);
-      if (known.has(command) || command === this.#beginning || claim === undefined) continue;
+    for (const { node, claim, retirement, command } of this.#carriers()) {
+      if (known.has(command) || command === this.#beginning) continue;
       const message = `its command ${command} is not there any more`;
       const notes = [note('command-incomplete', message, { command })];
       const view = { ...this.#context.cluster.viewOf(claim), node };
-      if (claim.deletionMs === undefined) await this.#retirer.abandon(view, retirement, notes);
+      await this.#retirer.abandon(view, retirement, notes);
     }
   }
 
   async #advance(record: CommandRecord): Promise<void> {
+    const watched = await watchedMembers(this.#context, record);
+    const step = commandStep(record.phase, watched);
+    if (step.kind === 'wait') return this.#do(step, record, watched);
     const members = await liveMembers(this.#context, record);
-    await this.#do(commandStep(record.phase, members), record, members);
+    return this.#do(commandStep(record.phase, members), record, members);
   }
 
   async #do(

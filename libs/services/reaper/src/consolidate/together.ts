@@ -21,7 +21,7 @@ export type ProposedTogether = Extract<JudgedAnswer, { readonly kind: 'command' 
 
 /**
  * Searches the most nodes that can go together (Karpenter's multi-node consolidation). When the
- * time is over, or no solver answers, the last that were found count. Undefined: no two can.
+ * time is over, the last that were found count. Undefined: no two can.
  */
 export async function searchTogether(
   context: ReaperContext,
@@ -36,9 +36,9 @@ export async function searchTogether(
   for (let size = nextSize(search); size !== undefined; size = nextSize(search)) {
     if (stop.aborted || clock.nowMs() >= untilMs) return found;
     const prefix = inOrder.slice(0, size);
+    // Without an answer, fewer nodes are asked for: a smaller question is answered sooner.
     const judged = await judgeLive(context, prefix);
-    if (judged === undefined) return found;
-    const canGo = judged.kind === 'command';
+    const canGo = judged?.kind === 'command';
     if (canGo) found = { ...judged, candidates: prefix };
     search = afterJudging(search, { size, canGo });
   }

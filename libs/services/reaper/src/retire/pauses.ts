@@ -3,11 +3,24 @@ import type { Clock } from '@dovetail/core-ports';
 /** How long a key pauses. It doubles with each pause in a row. */
 type PauseTimes = { readonly firstMs: number; readonly maxMs: number };
 
+/** Work that was in vain. */
+export type VainWork = {
+  /** When it began. Absent: now, it took no time. */
+  readonly sinceMs?: number;
+  /** Whether it cost something for as long as it took: then the pause is as long at least. */
+  readonly isCostly?: boolean;
+};
+
 type Pause = { readonly untilMs: number; readonly lengthMs: number };
+
+/** Work takes less than this, in milliseconds: the longest waits for a replacement. */
+const workMsMax = 3_600_000;
+/** The longest pause after costly work, in times that the work took. */
+const costlyTimesMax = 16;
 
 /**
  * Keys that pause after something was begun in vain. A key that was quiet for the longest pause
- * after its own begins anew.
+ * after its own begins anew. The time of the vain work itself is not quiet.
  */
 export class Pauses {
   readonly #clock: Clock;
@@ -25,17 +38,21 @@ export class Pauses {
   }
 
   /** Work on the key was in vain: it pauses, longer than the last time. */
-  begin(key: string): void {
-    const { firstMs, maxMs } = this.#times;
+  begin(key: string, { sinceMs = this.#clock.nowMs(), isCostly = false }: VainWork = {}): void {
+    const nowMs = this.#clock.nowMs();
+    const tookMs = isCostly ? nowMs - sinceMs : 0;
+    const firstMs = Math.max(this.#times.firstMs, tookMs);
+    const maxMs = Math.max(this.#times.maxMs, costlyTimesMax * tookMs);
     this.#forgetQuiet();
-    const lastMs = this.#pauses.get(key)?.lengthMs;
-    const lengthMs = lastMs === undefined ? firstMs : Math.min(maxMs, lastMs * 2);
-    this.#pauses.set(key, { lengthMs, untilMs: this.#clock.nowMs() + lengthMs });
+    const last = this.#pauses.get(key);
+    const isInRow = last !== undefined && sinceMs - last.untilMs <= this.#times.maxMs;
+    const lengthMs = isInRow ? Math.min(maxMs, Math.max(firstMs, last.lengthMs * 2)) : firstMs;
+    this.#pauses.set(key, { lengthMs, untilMs: nowMs + lengthMs });
   }
 
   #forgetQuiet(): void {
     const nowMs = this.#clock.nowMs();
     for (const [key, { untilMs }] of this.#pauses)
-      if (nowMs - untilMs > this.#times.maxMs) this.#pauses.delete(key);
+      if (nowMs - untilMs > this.#times.maxMs + workMsMax) this.#pauses.delete(key);
   }
 }

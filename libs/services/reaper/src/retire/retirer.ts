@@ -26,7 +26,7 @@ import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.
 import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
 import { Beginnings } from './beginnings.js';
 import { tellDisrupted, titled } from './disrupted.js';
-import { Pauses } from './pauses.js';
+import { Pauses, type VainWork } from './pauses.js';
 import { ReplacementRequests } from './replacement-requests.js';
 import { isVoluntary, type Retired, stepOf } from './steps.js';
 import { endUnusedReplacements } from './unused-replacements.js';
@@ -101,8 +101,8 @@ export class Retirer {
   }
 
   /** Leaves a claim alone for a while, as after a retirement that was given up. */
-  pause(claimUid: string, why: DisruptionNote): void {
-    this.#pauses.begin(claimUid);
+  pause(claimUid: string, why: DisruptionNote, work: VainWork = {}): void {
+    this.#pauses.begin(claimUid, work);
     this.#pauseNotes.set(claimUid, why);
     for (const uid of this.#pauseNotes.keys())
       if (!this.#pauses.pauses(uid)) this.#pauseNotes.delete(uid);
@@ -307,11 +307,12 @@ export class Retirer {
   /** Gives a retirement up: the node is a node like any other again. */
   async abandon(
     { claim, node }: Retired,
-    { cause, planId }: Retirement,
+    { cause, planId, atMs: sinceMs }: Retirement,
     notes: readonly DisruptionNote[],
   ): Promise<void> {
     const { deps, events } = this.#context;
-    this.pause(claim.uid, at(notes, 0));
+    // A node may have been bought for it, and cost its price for as long.
+    this.pause(claim.uid, at(notes, 0), { sinceMs, isCostly: cause === 'underutilized' });
     // The annotation names the plan, so it stays until the last of its claims is asked to go.
     if (planId !== undefined) await endUnusedReplacements(this.#context, planId);
     await this.#unmark(claim, node);

@@ -25,6 +25,7 @@ export async function stepOf(
   retirement: Retirement,
 ): Promise<RetirementStep> {
   const { deps, cluster, config } = context;
+  const refused = cluster.refusedPlans.reasonOf(retirement.planId);
   return retirementStep({
     retirement,
     view,
@@ -34,6 +35,7 @@ export async function stepOf(
     podOf: await podLookup(context, view, retirement),
     nowMs: deps.clock.nowMs(),
     retiring: true,
+    ...(refused === undefined ? {} : { refused }),
   });
 }
 
