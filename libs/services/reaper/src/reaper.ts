@@ -45,6 +45,19 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
   };
 }
 
+/**
+ * Follows the parts of the bus that commands need. Without consolidation there are none, and the
+ * outcome of each pod of the cluster would be read for nothing.
+ */
+async function followBus(
+  context: ReaperContext,
+  stop: StopSignal,
+  onRefused: (planId: string) => void,
+): Promise<void> {
+  if (context.config.consolidation === 'none') return;
+  await Promise.all([followPrices(context, stop), followVerdicts(context, stop, onRefused)]);
+}
+
 /** Keeps the prices of offerings, so that a running node is judged by what it costs now. */
 async function followPrices(
   { deps, config, cluster }: ReaperContext,
@@ -106,8 +119,7 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
       });
       await Promise.all([
         watchCluster(deps, cluster, stop),
-        followPrices(context, stop),
-        followVerdicts(context, stop, (planId) => current?.refused(planId)),
+        followBus(context, stop, (planId) => current?.refused(planId)),
         leading,
         events.run(stop),
         outbox.run(stop),

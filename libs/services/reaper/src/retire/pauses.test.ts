@@ -40,6 +40,19 @@ describe('a pause', () => {
     ]);
   });
 
+  test.each([
+    ['that began days ago', -200_000_000, 3_600],
+    ['that begins in the future', 5_000, 10],
+  ])('after costly work %s has its limits', async (_when, sinceMs, seconds) => {
+    const clock = virtualClock(0);
+    const pauses = new Pauses(clock, times);
+    pauses.begin('key', { sinceMs, isCostly: true });
+    await clock.advance(seconds * 1_000 - 1);
+    expect(pauses.pauses('key')).toBe(true);
+    await clock.advance(1);
+    expect(pauses.pauses('key')).toBe(false);
+  });
+
   test('begins anew after a key was quiet for the longest pause', async () => {
     const clock = virtualClock(0);
     const pauses = new Pauses(clock, times);

@@ -40,7 +40,8 @@ export class Pauses {
   /** Work on the key was in vain: it pauses, longer than the last time. */
   begin(key: string, { sinceMs = this.#clock.nowMs(), isCostly = false }: VainWork = {}): void {
     const nowMs = this.#clock.nowMs();
-    const tookMs = isCostly ? nowMs - sinceMs : 0;
+    // Work that another process began may be hours old, and its time that of another clock.
+    const tookMs = isCostly ? Math.min(workMsMax, Math.max(0, nowMs - sinceMs)) : 0;
     const firstMs = Math.max(this.#times.firstMs, tookMs);
     const maxMs = Math.max(this.#times.maxMs, costlyTimesMax * tookMs);
     this.#forgetQuiet();
