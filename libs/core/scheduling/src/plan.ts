@@ -130,6 +130,8 @@ export type DisruptionCode =
   | 'countdown'
   /** A setting, or `consolidateAfter: Never`, rules the disruption out. */
   | 'disruption-disabled'
+  /** Consolidation is switched off for the whole cluster. */
+  | 'consolidation-off'
   /** `expireAfter` is `Never`. */
   | 'never-expires'
   /** The node is not old enough. */

@@ -54,6 +54,11 @@ export const reaperMetrics: MetricDefinitions = {
     labels: ['nodepool', 'reason'],
     help: 'How many more nodes of a pool may be disrupted now, by reason',
   },
+  karpenter_nodepools_nodes_consuming_budgets: {
+    kind: 'gauge',
+    labels: ['nodepool', 'reason'],
+    help: 'Nodes of a pool that use up its disruption budgets now, by reason',
+  },
   karpenter_voluntary_disruption_decisions_total: {
     kind: 'counter',
     labels: ['reason', 'decision'],

@@ -95,6 +95,7 @@ function explain(
     podOf: (uid) => cluster.pods.get(uid),
     nowMs: deps.clock.nowMs(),
     consolidates: config.consolidation !== 'none',
+    ...(config.nodeRepair ? { health: cluster.health() } : {}),
     ...knownOf(claim),
   });
 }

@@ -5,7 +5,7 @@ import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
 import { imbalanceOf } from './balance.js';
 import { consolidationCandidates } from './candidates.js';
 import type { Command } from './command.js';
-import { poolTotalsOf } from './costs.js';
+import { poolTotalsOf } from '../rules/costs.js';
 
 /** Four nodes of one pool, of 0.10 dollars and one pod each; the first is to go. */
 function outcome(policy: 'Balanced' | 'WhenEmptyOrUnderutilized', savedMicros: number) {

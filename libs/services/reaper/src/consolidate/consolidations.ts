@@ -174,7 +174,7 @@ export class Consolidations {
   /** The nodes that may go now. Other work of the process gets its turn in between. */
   async #findInTurns(stop: StopSignal): Promise<Candidates> {
     const turns = new Turns(this.#context.deps.clock);
-    const steps = candidatesInSteps(this.#retirer.beginnings.views(), this.#facts());
+    const steps = candidatesInSteps(this.#retirer.pending.views(), this.#facts());
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) return value;
@@ -185,7 +185,7 @@ export class Consolidations {
   /** Those of these nodes that may go now, in one turn: what is begun must be true at its begin. */
   #find(among: readonly Candidate[]): Candidates {
     const only = new Set(among.map(({ view }) => view.claim.uid));
-    return consolidationCandidates(this.#retirer.beginnings.views(), { ...this.#facts(), only });
+    return consolidationCandidates(this.#retirer.pending.views(), { ...this.#facts(), only });
   }
 
   #facts(): CandidateOptions {
@@ -289,7 +289,7 @@ export class Consolidations {
   ): Promise<void> {
     const { cause } = command;
     const begun = candidates.map(({ view: { claim } }) => ({ claim, cause }));
-    return this.#retirer.beginnings.holding(begun, async () => {
+    return this.#retirer.pending.holding(begun, async () => {
       await markDestinations(this.#context, command);
       await begin();
     });

@@ -6,6 +6,7 @@ import {
 } from '@dovetail/core-api';
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import {
+  causeOf,
   type CommandMember,
   commandOfRetirement,
   type DisruptionNote,
@@ -103,7 +104,7 @@ async function memberOf(context: ReaperContext, reading: MemberReading): Promise
   if (retirement === undefined) return { kind: 'free' };
   // An interruption or a repair has taken over: the node goes by itself.
   if (commandOfRetirement(retirement) === undefined)
-    return retirement.cause === 'underutilized' ? { kind: 'free' } : { kind: 'gone' };
+    return causeOf(retirement).takesOver ? { kind: 'gone' } : { kind: 'free' };
   if (retirement.disruption !== command) return { kind: 'free' };
   const watched: Retired = { ...context.cluster.viewOf(claim), claim, node };
   if (!isTaintedDisrupted(node))

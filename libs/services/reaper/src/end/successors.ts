@@ -4,7 +4,7 @@ import type { Node, Pod } from '@dovetail/core-kube-model';
 import type { Again } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { causeOf } from './causes.js';
+import { shownCauseOf } from './causes.js';
 
 /** The asking for one claim. */
 type Asking = {
@@ -59,7 +59,7 @@ export class Successors {
     if (!isToAsk(asking) || deps.clock.nowMs() < asking.dueMs) return undefined;
     const pods = this.#without(cluster.pods.by('node', node.name));
     if (pods.length === 0) return undefined;
-    const moving = { node, pods, reason: causeOf(node), isUrgent: isRetired(node) };
+    const moving = { node, pods, reason: shownCauseOf(node), isUrgent: isRetired(node) };
     const asked = await this.#context.requests.ask(moving);
     switch (asked.kind) {
       case 'planned':

@@ -1,5 +1,6 @@
 import { labels, type NodeClaim } from '@dovetail/core-api';
 import {
+  causeOf,
   type DisruptionNote,
   type NodeView,
   note,
@@ -66,8 +67,7 @@ function countDisrupted(
       ...held,
       image_id: claim.imageId ?? '',
     });
-  const isForced = cause === 'unhealthy' && retirement.drainMs === undefined;
-  if (cause === 'interrupted' || isForced) return;
+  if (causeOf(retirement).takesOver) return;
   const decision = newNodes === 0 ? 'delete' : 'replace';
   metrics.count('karpenter_voluntary_disruption_decisions_total', { reason: cause, decision });
 }

@@ -1,5 +1,6 @@
 import { annotations, parsePromise } from '@dovetail/core-api';
 import {
+  isVoluntary,
   type NodeView,
   type PodLookup,
   type Retirement,
@@ -13,10 +14,6 @@ import type { ReaperContext } from '../context.js';
 
 /** A node that is being retired, with its claim and pods. */
 export type Retired = NodeView & { readonly node: Node };
-
-/** Whether a node goes only if nothing speaks against it. */
-export const isVoluntary = ({ cause }: Retirement): boolean =>
-  cause === 'empty' || cause === 'underutilized' || cause === 'drifted';
 
 /** The next step of a retirement, by this view of its node and by the promises of others. */
 export async function stepOf(
@@ -41,7 +38,7 @@ export async function stepOf(
 
 /**
  * Promised pods may be younger than our watch: then all pods without a node are listed live. Only
- * an empty, under-used or drifted node is judged by its promises.
+ * a node that may stay is judged by its promises.
  */
 async function podLookup(
   { deps, cluster }: ReaperContext,
