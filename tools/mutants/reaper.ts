@@ -6,36 +6,20 @@ const src = 'libs/services/reaper/src';
 export const reaperMutants: readonly Mutant[] = [
   {
     place: `${src}/consolidate/consolidations.ts`,
-    from: `judged === 'unanswered' ||
-      judged.command.nodesIn.length > command.nodesIn.length ||`,
-    to: `judged === 'unanswered' ||`,
+    from: 'const mayBuy = command.nodesIn.length > 0;',
+    to: 'const mayBuy = command.nodesIn.length >= 0;',
     means: 'a removal becomes a purchase without a wait of its own',
     tests: `${src}/races`,
   },
   {
-    place: `${src}/consolidate/consolidations.ts`,
-    from: `judged?.kind !== 'command' ||
-      judged.command.nodesIn.length > command.nodesIn.length ||`,
-    to: `judged?.kind !== 'command' ||`,
-    means: 'a removal of several nodes becomes a purchase without a wait of its own',
-    tests: `${src}/races`,
-  },
-  {
-    place: `${src}/consolidate/consolidations.ts`,
+    place: `${src}/retire/commands.ts`,
     from: 'const late = pods.find(({ uid }) => !moving.has(uid));',
     to: 'const late = pods.find(({ uid }) => !moving.has(uid) && moving.size < 0);',
-    means: 'a pod that came before the taint has no place in the plan of one node',
+    means: 'a pod that came before the taint has no place in the plan of a command',
     tests: `${src}/races`,
   },
   {
-    place: `${src}/consolidate/shared-commands.ts`,
-    from: 'const late = pods.find(({ uid }) => !moving.has(uid));',
-    to: 'const late = pods.find(({ uid }) => !moving.has(uid) && moving.size < 0);',
-    means: 'a pod that came before the taint has no place in the plan of several nodes',
-    tests: `${src}/races`,
-  },
-  {
-    place: `${src}/consolidate/shared-commands.ts`,
+    place: `${src}/retire/commands.ts`,
     from: 'if (record.name !== this.#beginning) await this.#advance(record);',
     to: 'await this.#advance(record);',
     means: 'a command is taken back while its nodes are being tainted',
@@ -43,15 +27,15 @@ export const reaperMutants: readonly Mutant[] = [
   },
   {
     place: `${src}/consolidate/consolidations.ts`,
-    from: 'sameAmong([judged.candidate], this.#find([judged.candidate])) === undefined',
-    to: 'false',
+    from: 'const still = sameAmong(again, this.#find(again)) !== undefined;',
+    to: 'const still = true;',
     means: 'a node that got another pod during the last answer goes all the same',
     tests: `${src}/consolidation`,
   },
   {
-    place: `${src}/consolidate/consolidations.ts`,
-    from: 'if (node === undefined || retirement?.planId !== plan.id) return;',
-    to: 'if (node === undefined) return;',
+    place: `${src}/retire/commands.ts`,
+    from: `if (step.kind !== 'advance' || step.phase !== 'Tainted') return;`,
+    to: '',
     means: 'a plan is published for a node that another cause has taken meanwhile',
     tests: `${src}/races`,
   },

@@ -7,7 +7,7 @@ export type RecordedNode = {
 };
 
 /**
- * How far a command of several nodes is. `Tainted`: all of its nodes keep new pods away, and its
+ * How far a command is. `Tainted`: all of its nodes keep new pods away, and its
  * plan may be carried out. `Ending`: all of them end, whatever happens. `TakenBack`: all of them
  * stay.
  */
@@ -17,8 +17,8 @@ export type CommandPhase = 'Tainted' | 'Ending' | 'TakenBack';
 export const commandPhases: readonly CommandPhase[] = ['Tainted', 'Ending', 'TakenBack'];
 
 /**
- * A command of several nodes, as its resource holds it (Disruption, dovetail.sh/v1alpha1). It is
- * written before the first taint, and deleted when no node carries its name any more.
+ * A command, as its resource holds it (Disruption, dovetail.sh/v1alpha1). It is written before the
+ * first taint, and deleted when no node carries its name any more.
  */
 export type CommandRecord = {
   readonly uid: string;

@@ -10,7 +10,6 @@ import { type DebugState, messageOf, Stopper, type StopSignal } from '@dovetail/
 import { type Again, WorkQueue } from '@dovetail/service-kit';
 
 import { Consolidations } from './consolidate/consolidations.js';
-import { SharedCommands } from './consolidate/shared-commands.js';
 import type { ReaperContext } from './context.js';
 import { DecisionLoop } from './decide/decision-loop.js';
 import { DriftQuestions } from './decide/drift-questions.js';
@@ -21,6 +20,7 @@ import { ImpairedInstances } from './interrupt/impaired-instances.js';
 import { Interruptions } from './interrupt/interruptions.js';
 import { ClusterIdentity } from './outside/identity.js';
 import { LeftoverTaints } from './retire/leftover-taints.js';
+import { Commands } from './retire/commands.js';
 import { Retirer } from './retire/retirer.js';
 import { endIfInVain } from './retire/unused-replacements.js';
 
@@ -39,7 +39,7 @@ export class ReaperEpoch {
   readonly #retirer: Retirer;
   readonly #questions: DriftQuestions;
   readonly #loop: DecisionLoop;
-  readonly #shared: SharedCommands;
+  readonly #commands: Commands;
   readonly #consolidations: Consolidations;
   readonly #collector: Collector;
   readonly #leftovers: LeftoverTaints;
@@ -56,8 +56,8 @@ export class ReaperEpoch {
     this.#retirer = new Retirer(context);
     this.#questions = new DriftQuestions(context);
     this.#loop = new DecisionLoop(context, this.#retirer, this.#questions);
-    this.#shared = new SharedCommands(context, this.#retirer);
-    this.#consolidations = new Consolidations(context, this.#retirer, this.#shared);
+    this.#commands = new Commands(context, this.#retirer);
+    this.#consolidations = new Consolidations(context, this.#retirer, this.#commands);
     this.#collector = new Collector(context, this.#identity);
     this.#leftovers = new LeftoverTaints(context);
     this.#queue = this.#queueOf('claims', config.termination.concurrency);
@@ -96,7 +96,7 @@ export class ReaperEpoch {
         this.#urgentAsks.run((claimName) => this.#ask(claimName), stop),
         this.#loop.run(stop),
         this.#questions.run(stop, () => this.#loop.wake()),
-        this.#shared.run(stop),
+        this.#commands.run(stop),
         this.#consolidations.run(stop),
         this.#collector.run(stop),
         this.#interruptions(stop),
@@ -165,16 +165,6 @@ export class ReaperEpoch {
     const again = await (isEnding ? this.#terminator : this.#retirer).ask(name);
     this.#queue.add(name);
     return again;
-  }
-
-  /** The launcher has refused a plan: the nodes that it was to replace are looked at. */
-  refused(planId: string): void {
-    const { cluster } = this.#context;
-    for (const node of cluster.nodes.values()) {
-      const claim = cluster.claimOfNode(node);
-      if (parseRetirement(node.annotations[annotations.retirement])?.planId === planId && claim)
-        this.#queue.add(claim.name);
-    }
   }
 
   /** What is known of a node that was looked at or given back lately. */

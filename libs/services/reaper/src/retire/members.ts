@@ -19,7 +19,7 @@ import { inParallel } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
-import { type Retired, stepOf } from '../retire/steps.js';
+import { type Retired, stepOf } from './steps.js';
 
 /** Nodes looked at side by side: a command has a hundred at most. */
 export const membersAtOnce = 16;

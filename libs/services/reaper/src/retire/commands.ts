@@ -1,4 +1,4 @@
-import { type PlanMessage, publishPlan } from '@dovetail/contracts';
+import { type PlanMessage, type PlanReply, publishPlan } from '@dovetail/contracts';
 import {
   annotations,
   type CommandPhase,
@@ -15,13 +15,14 @@ import {
   note,
   parseRetirement,
   podsWithoutRoom,
+  type Retirement,
 } from '@dovetail/core-disruption';
 import { isReschedulable } from '@dovetail/core-kube-model';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { countText, inParallel, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { channelOf } from '../deps.js';
+import { channelOf, source } from '../deps.js';
 import {
   deleteCommandRecord,
   readCommandRecords,
@@ -29,7 +30,8 @@ import {
   writeCommandPhase,
   writeCommandRecord,
 } from '../outside/command-records.js';
-import type { Retirer } from '../retire/retirer.js';
+import type { Retirer } from './retirer.js';
+import { planOfCommand } from './command-plan.js';
 import {
   carriedAmong,
   type CarriedNode,
@@ -45,20 +47,24 @@ const turnMsMax = 900_000;
 /** Pause between two looks at the commands that are under way. It trades calls for their speed. */
 const lookMs = 1_000;
 
-/** A command to begin, its nodes, and the plan that buys a node for their pods, if there is one. */
+/** A command to begin, its nodes, and the answer of the solver that it was judged on. */
 type Beginning = {
   readonly command: Command;
   readonly candidates: readonly Candidate[];
-  readonly plan?: PlanMessage;
+  readonly reply: PlanReply;
 };
 
+/** A command, its nodes, and the plan that buys nodes for their pods, if there is one. */
+type Planned = Omit<Beginning, 'reply'> & { readonly plan?: PlanMessage };
+
 /**
- * Carries out commands of several nodes. All that must survive a crash is in the resource of the
- * command, written before the first taint, and in the annotations that carry its name. Each look
- * reads them afresh, so that a successor goes on where the last reaper was: it finishes a command,
- * or takes it back whole.
+ * Carries out commands. One that buys, or that takes several nodes, has a resource: all that must
+ * survive a crash is in it, written before the first taint, and in the annotations that carry its
+ * name. Each look reads them afresh, so that a successor goes on where the last reaper was: it
+ * finishes a command, or takes it back whole. The removal of one node needs no more than the
+ * annotation of that node.
  */
-export class SharedCommands {
+export class Commands {
   readonly #context: ReaperContext;
   readonly #retirer: Retirer;
   /** The command that is being begun here: until then, it is not looked at. */
@@ -75,24 +81,22 @@ export class SharedCommands {
   }
 
   /** Whether a command is being carried out, as far as it is known here. */
-  isUnderWay(): boolean {
+  #isUnderWay(): boolean {
     return (this.#known ?? []).length > 0 || this.#carriers().length > 0;
   }
 
-  /**
-   * Whether a command may begin: those of a predecessor are known, and the cluster can hold one.
-   * Without their definition none begins.
-   */
-  async canBegin(): Promise<boolean> {
-    return this.#known !== undefined && (await this.#isServed());
+  /** Whether the commands of a predecessor are known, so that others may begin. */
+  isKnown(): boolean {
+    return this.#known !== undefined;
   }
 
-  async #isServed(): Promise<boolean> {
+  /** Whether the cluster can hold commands. Without their definition one node at a time goes. */
+  async areServed(): Promise<boolean> {
     const { deps } = this.#context;
     const isServed = await servesCommandRecords(deps);
     if (!isServed && !this.#isAbsenceTold) {
       const message =
-        'no command of several nodes begins: the API server does not know disruptions.dovetail.sh; apply deploy/crds';
+        'no command begins that buys or takes several nodes: the API server does not know disruptions.dovetail.sh; apply deploy/crds';
       deps.log.warn('commands-not-served', message);
     }
     this.#isAbsenceTold = !isServed;
@@ -102,7 +106,7 @@ export class SharedCommands {
   async run(stop: StopSignal): Promise<void> {
     const { deps, cluster, config } = this.#context;
     while (!stop.aborted) {
-      const isToLook = this.#known === undefined || this.isUnderWay();
+      const isToLook = this.#known === undefined || this.#isUnderWay();
       const isWell = !cluster.synced() || !isToLook || (await this.#turn());
       const { passIntervalMs } = config.disruption;
       if (isToLook) await deps.clock.sleep(isWell ? lookMs : passIntervalMs, stop);
@@ -233,33 +237,48 @@ export class SharedCommands {
   }
 
   /**
-   * Begins a command: its resource, the taints, the phase Tainted, and then its plan. A crash in
-   * between leaves a resource by which a successor goes on or takes it back.
+   * Begins a command. With a resource: this first, then the taints, the phase Tainted, and its plan.
+   * A crash in between leaves a resource by which a successor goes on or takes it back.
    */
-  async begin(beginning: Beginning): Promise<void> {
-    this.#beginning = beginning.command.name;
+  async begin({ command, candidates, reply }: Beginning): Promise<void> {
+    const { deps } = this.#context;
+    const [alone, ...others] = candidates;
+    const isBuying = command.nodesIn.length > 0;
+    if (alone !== undefined && others.length === 0 && !isBuying)
+      return this.#retirer.begin(alone.view, ...this.#retirementOf(command, alone));
+    const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
+    const plan = isBuying ? { plan: planOfCommand(command, reply, by) } : {};
+    this.#beginning = command.name;
     try {
-      await this.#begin(beginning);
+      await this.#begin({ command, candidates, ...plan });
     } finally {
       this.#beginning = undefined;
       this.#wake.raise();
     }
   }
 
-  async #begin({ command, candidates, plan }: Beginning): Promise<void> {
+  /** The retirement of a node that a command gives up, and why. */
+  #retirementOf(
+    command: Command,
+    { view }: Candidate,
+    more: Pick<Retirement, 'disruption' | 'planId'> = {},
+  ): readonly [Retirement, DisruptionNote] {
+    const atMs = this.#context.deps.clock.nowMs();
+    const retirement = { cause: command.cause, atMs, detail: command.name, ...more };
+    return [retirement, underUsed(command, view.node.name)];
+  }
+
+  async #begin({ command, candidates, plan }: Planned): Promise<void> {
     const { deps, config } = this.#context;
     const record = await this.#record(command, plan);
     if (record === undefined) return;
     this.#known = [...(this.#known ?? []), record];
-    const retirement = {
-      cause: 'underutilized',
-      atMs: deps.clock.nowMs(),
-      detail: command.name,
+    const named = {
       disruption: command.name,
       ...(plan === undefined ? {} : { planId: plan.id }),
-    } as const;
-    await inParallel(candidates, membersAtOnce, ({ view }) =>
-      this.#retirer.begin(view, retirement, underUsed(command, view.node.name)),
+    };
+    await inParallel(candidates, membersAtOnce, (candidate) =>
+      this.#retirer.begin(candidate.view, ...this.#retirementOf(command, candidate, named)),
     );
     const members = await liveMembers(this.#context, record);
     const late = lateNote(command, members);
@@ -269,7 +288,7 @@ export class SharedCommands {
     if (step.kind !== 'advance' || step.phase !== 'Tainted') return;
     if (!(await this.#write(record, 'Tainted')) || plan === undefined) return;
     await publishPlan(channelOf(deps, config), plan);
-    const message = `${countText(candidates.length, 'node')} are to be replaced by ${countText(command.nodesIn.length, 'cheaper node')}`;
+    const message = `${candidates.map(({ view }) => view.node.name).join(', ')} ${candidates.length === 1 ? 'is' : 'are'} to be replaced by ${countText(command.nodesIn.length, 'cheaper node')}`;
     const about = { command: command.name, plan: plan.id, nodes: candidates.length };
     deps.log.info('command-published', message, about);
   }
