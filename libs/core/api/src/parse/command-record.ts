@@ -10,6 +10,7 @@ import {
   readRecord,
   readRequiredText,
   readText,
+  readTimeMs,
 } from '@dovetail/core-kube-model';
 
 import { commandPhases, type CommandRecord, type RecordedNode } from '../command-record.js';
@@ -35,9 +36,9 @@ export function commandRecordOf(raw: unknown): Parsed<CommandRecord> {
       ...optional('deletionMs', deletionMs),
       nodesOut,
       ...optional('planId', readText(spec['planID'], 'spec.planID')),
-      ...optional('savingPerHour', readText(spec['savingPerHour'], 'spec.savingPerHour')),
       ...(phase === undefined ? {} : { phase: readOneOf(phase, 'status.phase', commandPhases) }),
       ...optional('message', readText(status['message'], 'status.message')),
+      ...optional('endedMs', readTimeMs(status['endedAt'], 'status.endedAt')),
     };
   });
 }

@@ -1,3 +1,4 @@
+import type { NodeClaim } from '@dovetail/core-api';
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import { isReschedulable, type Pod } from '@dovetail/core-kube-model';
 
@@ -221,4 +222,17 @@ function missing(
     `no replacement after ${String(waitedSeconds)} s; draining anyway`,
     { waitedSeconds, ready, expected: needy.length },
   );
+}
+
+/**
+ * By when the node must be gone, once its end has begun. A repair ends its drain by the claim's own
+ * limit at the latest.
+ */
+export function endDeadlineMs(
+  { terminationGracePeriodMs = Infinity }: NodeClaim,
+  { deadlineMs, drainMs }: Retirement,
+  nowMs: number,
+): number | undefined {
+  if (deadlineMs !== undefined || drainMs === undefined) return deadlineMs;
+  return nowMs + Math.min(drainMs, terminationGracePeriodMs);
 }

@@ -3,7 +3,6 @@ import {
   annotations,
   type CommandPhase,
   type CommandRecord,
-  nodePriceText,
 } from '@dovetail/core-api';
 import {
   type Candidate,
@@ -17,7 +16,6 @@ import {
   podsWithoutRoom,
   type Retirement,
 } from '@dovetail/core-disruption';
-import { isReschedulable } from '@dovetail/core-kube-model';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { countText, inParallel, Wake } from '@dovetail/service-kit';
 
@@ -27,14 +25,17 @@ import {
   deleteCommandRecord,
   readCommandRecords,
   servesCommandRecords,
+  writeCommandEnd,
   writeCommandPhase,
   writeCommandRecord,
 } from '../outside/command-records.js';
 import type { Retirer } from './retirer.js';
 import { planOfCommand } from './command-plan.js';
+import { partsOf } from './command-told.js';
 import {
   carriedAmong,
   type CarriedNode,
+  lateNote,
   type LiveMember,
   liveMembers,
   membersAtOnce,
@@ -46,6 +47,8 @@ import { underUsed } from './under-used.js';
 const turnMsMax = 900_000;
 /** Pause between two looks at the commands that are under way. It trades calls for their speed. */
 const lookMs = 1_000;
+/** How long a command that is over can be read. */
+const keptMs = 3_600_000;
 
 /** A command to begin, its nodes, and the answer of the solver that it was judged on. */
 type Beginning = {
@@ -71,6 +74,8 @@ export class Commands {
   #beginning: string | undefined;
   /** The commands at the last look. Undefined before the first. */
   #known: readonly CommandRecord[] | undefined;
+  /** When the first of the commands that are over is to be deleted. */
+  #nextForgottenMs = Infinity;
   #isAbsenceTold = false;
   readonly #wake: Wake;
 
@@ -106,7 +111,10 @@ export class Commands {
   async run(stop: StopSignal): Promise<void> {
     const { deps, cluster, config } = this.#context;
     while (!stop.aborted) {
-      const isToLook = this.#known === undefined || this.#isUnderWay();
+      const isToLook =
+        this.#known === undefined ||
+        this.#isUnderWay() ||
+        deps.clock.nowMs() >= this.#nextForgottenMs;
       const isWell = !cluster.synced() || !isToLook || (await this.#turn());
       const { passIntervalMs } = config.disruption;
       if (isToLook) await deps.clock.sleep(isWell ? lookMs : passIntervalMs, stop);
@@ -143,7 +151,11 @@ export class Commands {
   }
 
   async #look(): Promise<void> {
-    const records = (this.#known = await readCommandRecords(this.#context.deps));
+    const { deps } = this.#context;
+    const [records, over] = underWayAmong(await readCommandRecords(deps));
+    this.#known = records;
+    this.#nextForgottenMs = Infinity;
+    for (const record of over) await this.#deleteOld(record);
     for (const record of records) if (record.name !== this.#beginning) await this.#advance(record);
     const known = new Set(records.map(({ name }) => name));
     for (const { node, claim, retirement, command } of this.#carriers()) {
@@ -153,6 +165,14 @@ export class Commands {
       const view = { ...this.#context.cluster.viewOf(claim), node };
       await this.#retirer.abandon(view, retirement, notes);
     }
+  }
+
+  /** Deletes a command that was over long ago. */
+  async #deleteOld(record: Over): Promise<void> {
+    const { kube, clock } = this.#context.deps;
+    const dueMs = record.endedMs + keptMs;
+    if (clock.nowMs() >= dueMs) await deleteCommandRecord(kube, record);
+    else this.#nextForgottenMs = Math.min(this.#nextForgottenMs, dueMs);
   }
 
   async #advance(record: CommandRecord): Promise<void> {
@@ -216,9 +236,11 @@ export class Commands {
     );
   }
 
+  /** The command is over. It stays for people to read, unless it never began. */
   async #forget(record: CommandRecord): Promise<void> {
     const { deps } = this.#context;
-    await deleteCommandRecord(deps.kube, record);
+    if (record.phase === undefined) await deleteCommandRecord(deps.kube, record);
+    else await writeCommandEnd(deps.kube, record, deps.clock.nowMs());
     const { name, phase = 'none' } = record;
     const message = `${name} is over; its last phase was ${phase}`;
     deps.log.info('command-over', message, { command: name, phase });
@@ -270,7 +292,7 @@ export class Commands {
 
   async #begin({ command, candidates, plan }: Planned): Promise<void> {
     const { deps, config } = this.#context;
-    const record = await this.#record(command, plan);
+    const record = await writeCommandRecord(deps, partsOf(command, plan));
     if (record === undefined) return;
     this.#known = [...(this.#known ?? []), record];
     const named = {
@@ -292,33 +314,16 @@ export class Commands {
     const about = { command: command.name, plan: plan.id, nodes: candidates.length };
     deps.log.info('command-published', message, about);
   }
-
-  #record(command: Command, plan: PlanMessage | undefined): Promise<CommandRecord | undefined> {
-    const saved = command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour;
-    return writeCommandRecord(this.#context.deps.kube, {
-      name: command.name,
-      nodesOut: command.nodesOut.map(({ nodeName, nodeUid, claimName, claimUid }) => ({
-        nodeName,
-        nodeUid,
-        claimName,
-        claimUid,
-      })),
-      savingPerHour: nodePriceText({ priceMicrosPerHour: saved, priceEstimated: false }),
-      ...(plan === undefined ? {} : { planId: plan.id }),
-    });
-  }
 }
 
-/** A pod that came before the taint has no place in the plan. */
-function lateNote(
-  { moves, nodesIn }: Command,
-  members: readonly LiveMember[],
-): DisruptionNote | undefined {
-  if (nodesIn.length === 0) return undefined;
-  const moving = new Set(moves.map(({ podUid }) => podUid));
-  const pods = carriedAmong(members).flatMap(({ view }) => view.pods.filter(isReschedulable));
-  const late = pods.find(({ uid }) => !moving.has(uid));
-  return late === undefined
-    ? undefined
-    : note('not-empty', `pod ${late.namespace}/${late.name} came before the taint`);
-}
+type Over = CommandRecord & { readonly endedMs: number };
+
+/** The commands that are under way, and those that are over. */
+const underWayAmong = (
+  records: readonly CommandRecord[],
+): readonly [readonly CommandRecord[], readonly Over[]] => [
+  records.filter(({ endedMs }) => endedMs === undefined),
+  records.flatMap((record) =>
+    record.endedMs === undefined ? [] : [{ ...record, endedMs: record.endedMs }],
+  ),
+];

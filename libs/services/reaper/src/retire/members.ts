@@ -7,6 +7,7 @@ import {
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import {
   causeOf,
+  type Command,
   type CommandMember,
   commandOfRetirement,
   type DisruptionNote,
@@ -14,7 +15,7 @@ import {
   parseRetirement,
   type Retirement,
 } from '@dovetail/core-disruption';
-import type { Node, Pod } from '@dovetail/core-kube-model';
+import { isReschedulable, type Node, type Pod } from '@dovetail/core-kube-model';
 import { inParallel } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
@@ -125,3 +126,17 @@ const stays = (view: Retired, retirement: Retirement, why: DisruptionNote): Live
   retirement,
   step: { kind: 'abandon', notes: [why] },
 });
+
+/** A pod that came before the taint has no place in the plan. */
+export function lateNote(
+  { moves, nodesIn }: Command,
+  members: readonly LiveMember[],
+): DisruptionNote | undefined {
+  if (nodesIn.length === 0) return undefined;
+  const moving = new Set(moves.map(({ podUid }) => podUid));
+  const pods = carriedAmong(members).flatMap(({ view }) => view.pods.filter(isReschedulable));
+  const late = pods.find(({ uid }) => !moving.has(uid));
+  return late === undefined
+    ? undefined
+    : note('not-empty', `pod ${late.namespace}/${late.name} came before the taint`);
+}

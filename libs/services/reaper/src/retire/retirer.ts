@@ -4,6 +4,7 @@ import {
   beginning,
   causeOf,
   type DisruptionNote,
+  endDeadlineMs,
   isVoluntary,
   type NodeView,
   note,
@@ -46,19 +47,6 @@ type Seen = {
 /** Whether the node goes without a wait, and only if nothing is found against it at that moment. */
 const isDecidedLive = (retirement: Retirement): boolean =>
   isVoluntary(retirement) && causeOf(retirement).places === 'ignored';
-
-/**
- * By when the node must be gone, once its end has begun. A repair ends its drain by the claim's own
- * limit at the latest.
- */
-function endDeadlineMs(
-  { terminationGracePeriodMs = Infinity }: NodeClaim,
-  { deadlineMs, drainMs }: Retirement,
-  nowMs: number,
-): number | undefined {
-  if (deadlineMs !== undefined || drainMs === undefined) return deadlineMs;
-  return nowMs + Math.min(drainMs, terminationGracePeriodMs);
-}
 
 /** How long a watch may be behind the API server, usually. */
 const behindMs = 1_000;
