@@ -19,8 +19,8 @@ import { Terminator } from './end/terminator.js';
 import { ImpairedInstances } from './interrupt/impaired-instances.js';
 import { Interruptions } from './interrupt/interruptions.js';
 import { ClusterIdentity } from './outside/identity.js';
-import { LeftoverTaints } from './retire/leftover-taints.js';
 import { Commands } from './retire/commands.js';
+import { LeftoverTaints } from './retire/leftover-taints.js';
 import { Retirer } from './retire/retirer.js';
 import { endIfInVain } from './retire/unused-replacements.js';
 

@@ -49,10 +49,7 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
  * Follows the parts of the bus that commands need. Without consolidation there are none, and the
  * outcome of each pod of the cluster would be read for nothing.
  */
-async function followBus(
-  context: ReaperContext,
-  stop: StopSignal,
-): Promise<void> {
+async function followBus(context: ReaperContext, stop: StopSignal): Promise<void> {
   if (context.config.consolidation === 'none') return;
   await Promise.all([followPrices(context, stop), followVerdicts(context, stop)]);
 }

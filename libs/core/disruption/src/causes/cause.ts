@@ -6,9 +6,9 @@ import type { NodeView } from '../facts/view.js';
 import { driftedStanding, driftOver } from './drift.js';
 import { emptinessOver, emptyStanding } from './emptiness.js';
 import { allowedExpiries, expiredStanding } from './expiry.js';
+import { type CauseFacts, ofNoConcern, type Standing } from './standing.js';
 import { underusedStanding } from './under-used.js';
 import { unhealthyStanding } from './unhealthy-node.js';
-import { type CauseFacts, ofNoConcern, type Standing } from './standing.js';
 
 /** How long a retirement waits. The values trade the pods' wait against nodes bought too many. */
 export type RetirementLimits = {

@@ -2,9 +2,9 @@ import type { Condition, NodeClaim } from '@dovetail/core-api';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { consolidatableChanges, consolidatableMs } from './consolidatable.js';
-import { claim, nowMs, pool, view } from '../testing/objects.js';
 import type { NodeView } from '../facts/view.js';
+import { claim, nowMs, pool, view } from '../testing/objects.js';
+import { consolidatableChanges, consolidatableMs } from './consolidatable.js';
 
 fc.configureGlobal({ seed: 1 });
 

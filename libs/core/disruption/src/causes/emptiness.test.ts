@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { emptinessOf, emptySinceAnnotation, podsThatCount } from './emptiness.js';
-import { claim, daemon, nowMs, pod, pool, view } from '../testing/objects.js';
 import type { NodeView } from '../facts/view.js';
+import { claim, daemon, nowMs, pod, pool, view } from '../testing/objects.js';
+import { emptinessOf, emptySinceAnnotation, podsThatCount } from './emptiness.js';
 
 fc.configureGlobal({ seed: 1 });
 

@@ -1,11 +1,11 @@
 import type { NodeClaim } from '@dovetail/core-api';
 import { evictionCost, isReschedulable, type Pod } from '@dovetail/core-kube-model';
 
-import { consolidatableMs } from './consolidatable.js';
-import { type CauseFacts, type Standing } from './standing.js';
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import { isInitialized, type NodeView } from '../facts/view.js';
 import { disruptionBlocks } from '../rules/eligibility.js';
+import { consolidatableMs } from './consolidatable.js';
+import { type CauseFacts, type Standing } from './standing.js';
 
 /**
  * On a NodeClaim: since when its node was seen empty, RFC 3339. With it the countdown survives a

@@ -2,9 +2,9 @@ import type { NodeClaim, Pool } from '@dovetail/core-api';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { allowedExpiries, expiryOf } from './expiry.js';
-import { claim, node, nowMs, pool } from '../testing/objects.js';
 import type { NodeView } from '../facts/view.js';
+import { claim, node, nowMs, pool } from '../testing/objects.js';
+import { allowedExpiries, expiryOf } from './expiry.js';
 
 fc.configureGlobal({ seed: 1 });
 

@@ -50,11 +50,7 @@ export type Due = {
  */
 export type Standing =
   | { readonly kind: 'stays'; readonly notes: readonly DisruptionNote[] }
-  | {
-      readonly kind: 'later';
-      readonly dueMs?: number;
-      readonly notes: readonly DisruptionNote[];
-    }
+  | { readonly kind: 'later'; readonly dueMs?: number; readonly notes: readonly DisruptionNote[] }
   | Due;
 
 /** Nothing of the cause concerns the node. */

@@ -34,7 +34,7 @@ function restLeft(dueMs: number, nowMs: number): DisruptionNote {
   return note('countdown', `a pod came or went lately: ${String(seconds)} s are left`, { seconds });
 }
 
-/** Why none of a pool's nodes with pods is consolidated, as far as possible in Karpenter's words. */
+/** Why none of a pool's nodes with pods is consolidated, in Karpenter's words where it has them. */
 function disabledBy(
   pool: Pool | undefined,
   { consolidates }: CauseFacts,

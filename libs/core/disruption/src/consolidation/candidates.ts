@@ -2,8 +2,8 @@ import { type NodeClaim, type Pool, poolKey } from '@dovetail/core-api';
 import { present } from '@dovetail/core-invariant';
 import { compareText, isReschedulable, type Node, type Pod } from '@dovetail/core-kube-model';
 
-import { underusedStanding } from '../causes/under-used.js';
 import type { CauseFacts } from '../causes/standing.js';
+import { underusedStanding } from '../causes/under-used.js';
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import { isEnding, isInitialized, type NodeView } from '../facts/view.js';
 import { BudgetAccount, type ExhaustedPool } from '../rules/account.js';

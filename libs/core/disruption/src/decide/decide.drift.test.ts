@@ -3,10 +3,10 @@ import type { Pod } from '@dovetail/core-kube-model';
 import { describe, expect, test } from 'vitest';
 
 import { emptySinceAnnotation } from '../causes/emptiness.js';
-import { decide, type DecisionFacts } from './decide.js';
-import { claim, node, nowMs, pdb, pod, pool, view } from '../testing/objects.js';
 import { note } from '../facts/refusal.js';
 import type { NodeView } from '../facts/view.js';
+import { claim, node, nowMs, pdb, pod, pool, view } from '../testing/objects.js';
+import { decide, type DecisionFacts } from './decide.js';
 
 const options: DecisionFacts = { budgetsOf: () => [], podOf: () => undefined, nowMs };
 const condition = (type: string, ageMs: number, status: 'True' | 'False' = 'True') => ({
@@ -187,10 +187,7 @@ describe("the retirement of drifted nodes, by Karpenter's behaviours", () => {
       drifted(name, { ageMs: 9 - index, pool: budget(2), ...(name === 'b' ? { pods: [] } : {}) }),
     );
     const pass = decide(views, options);
-    expect([namesOf(pass.begin.map((one) => one.view)), namesOf(pass.ask)]).toEqual([
-      ['b'],
-      ['a'],
-    ]);
+    expect([namesOf(pass.begin.map((one) => one.view)), namesOf(pass.ask)]).toEqual([['b'], ['a']]);
   });
 
   test('tells the reason, what is left of the budget, and the nodes that a PDB holds', () => {

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { emptySinceAnnotation } from '../causes/emptiness.js';
-import { decide } from './decide.js';
-import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
 import type { NodeView } from '../facts/view.js';
+import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
+import { decide } from './decide.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -57,10 +57,10 @@ describe('a pass', () => {
       },
     });
     const given = claim('b', { annotations: emptyAt(90_000) });
-    const pass = decide(
-      [due('a', { pool: limited }), due('b', { pool: limited, claim: given })],
-      { ...options, pauses: ({ name }) => name === 'b' },
-    );
+    const pass = decide([due('a', { pool: limited }), due('b', { pool: limited, claim: given })], {
+      ...options,
+      pauses: ({ name }) => name === 'b',
+    });
     expect(
       pass.begin.map(
         ({
@@ -98,9 +98,7 @@ describe('a pass', () => {
       pool: half,
     });
     const views = [over, due('a', { pool: half }), due('b', { pool: half })];
-    expect(decide(views, options).begin.map((start) => start.view.claim.name)).toEqual(
-      retired,
-    );
+    expect(decide(views, options).begin.map((start) => start.view.claim.name)).toEqual(retired);
   });
 
   test('expired nodes come first, ask no budget, and use it up for the others', () => {

@@ -2,7 +2,7 @@ import { type NodeClaim, poolKey } from '@dovetail/core-api';
 import { compareText, isReschedulable } from '@dovetail/core-kube-model';
 
 import { type Cause, causeOf, causes } from '../causes/cause.js';
-import { emptyMarks, type EmptyMarks } from '../causes/emptiness.js';
+import { type EmptyMarks, emptyMarks } from '../causes/emptiness.js';
 import type { CauseFacts, Due, Standing } from '../causes/standing.js';
 import type { DisruptionNote } from '../facts/refusal.js';
 import type { RetirementCause } from '../facts/retirement-record.js';

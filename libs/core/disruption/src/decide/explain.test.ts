@@ -2,11 +2,11 @@ import { annotations, type DisruptionReason, type NodeClaim } from '@dovetail/co
 import { describe, expect, test } from 'vitest';
 
 import { emptySinceAnnotation } from '../causes/emptiness.js';
-import { type ExplainedOutcome, explainNode, type ExplainOptions } from './explain.js';
 import { note } from '../facts/refusal.js';
 import { renderRetirement } from '../facts/retirement-record.js';
-import { claim, node, nowMs, pdb, pod, pool, view } from '../testing/objects.js';
 import type { NodeView } from '../facts/view.js';
+import { claim, node, nowMs, pdb, pod, pool, view } from '../testing/objects.js';
+import { type ExplainedOutcome, explainNode, type ExplainOptions } from './explain.js';
 
 const underused = pool({
   disruption: { policy: 'WhenEmptyOrUnderutilized', consolidateAfterMs: 0, budgets: [] },
@@ -241,8 +241,8 @@ describe('a node', () => {
     expect(more).toMatchObject({ node: 'n1', claim: 'c1', pool: 'NodePool/default' });
     expect(answers.map(({ about, outcome }) => `${about} ${outcome}`)).toEqual([
       'expiry stays',
-      'drift stays',
       'emptiness stays',
+      'drift stays',
       'consolidation stays',
     ]);
   });

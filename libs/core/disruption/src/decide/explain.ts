@@ -102,7 +102,12 @@ function answerOf(
     return [{ about, outcome, reasons, ...(dueMs === undefined ? {} : { dueMs }) }];
   }
   const heldBy = holdsOf(cause, standing, view, reading);
-  const answer = { about, outcome: 'due', dueMs: standing.sinceMs, reasons: [standing.note] } as const;
+  const answer = {
+    about,
+    outcome: 'due',
+    dueMs: standing.sinceMs,
+    reasons: [standing.note],
+  } as const;
   return [heldBy.length === 0 ? answer : { ...answer, heldBy }];
 }
 

@@ -1,10 +1,10 @@
 import { annotations, labels } from '@dovetail/core-api';
 import { describe, expect, test } from 'vitest';
 
-import { decide } from './decide.js';
-import type { NodeHealth } from '../rules/repair-brake.js';
 import { renderRetirement } from '../facts/retirement-record.js';
+import type { NodeHealth } from '../rules/repair-brake.js';
 import { claim, node, nowMs } from '../testing/objects.js';
+import { decide } from './decide.js';
 
 const minuteMs = 60_000;
 const ofPool = { [labels.nodePool]: 'default' };

@@ -2,11 +2,11 @@ import { annotations, type DisruptionBudget, labels, noPool } from '@dovetail/co
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { expect, test } from 'vitest';
 
-import type { NodeHealth } from '../rules/repair-brake.js';
-import { decide as decideOn, type Decision } from './decide.js';
 import { renderRetirement } from '../facts/retirement-record.js';
-import { claim, node, nowMs, pool } from '../testing/objects.js';
 import type { NodeView } from '../facts/view.js';
+import type { NodeHealth } from '../rules/repair-brake.js';
+import { claim, node, nowMs, pool } from '../testing/objects.js';
+import { decide as decideOn, type Decision } from './decide.js';
 
 const minuteMs = 60_000;
 const ofPool = { [labels.nodePool]: 'default' };

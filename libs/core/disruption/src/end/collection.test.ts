@@ -1,6 +1,7 @@
 import type { NodeClaim } from '@dovetail/core-api';
 import { describe, expect, test } from 'vitest';
 
+import { claim, nowMs } from '../testing/objects.js';
 import {
   type Collection,
   type CollectionInput,
@@ -9,7 +10,6 @@ import {
   planCollection,
   suspectedClaims,
 } from './collection.js';
-import { claim, nowMs } from '../testing/objects.js';
 
 describe('collection', () => {
   const limits = {

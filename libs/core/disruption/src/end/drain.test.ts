@@ -2,8 +2,8 @@ import type { Pod } from '@dovetail/core-kube-model';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { attachmentsToAwait, drainTier, planDrain } from './drain.js';
 import { daemon, nowMs, pod } from '../testing/objects.js';
+import { attachmentsToAwait, drainTier, planDrain } from './drain.js';
 
 fc.configureGlobal({ seed: 1 });
 

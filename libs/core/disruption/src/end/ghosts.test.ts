@@ -1,8 +1,8 @@
 import type { NodeClaim } from '@dovetail/core-api';
 import { describe, expect, test } from 'vitest';
 
-import { type GhostInput, planGhosts } from './ghosts.js';
 import { claim, nowMs } from '../testing/objects.js';
+import { type GhostInput, planGhosts } from './ghosts.js';
 
 const limits = { nodeMissingMinMs: 300_000, fleetShareMax: 0.1, alwaysAllowed: 3 };
 const registered = (name: string, more: Partial<NodeClaim> = {}): NodeClaim =>

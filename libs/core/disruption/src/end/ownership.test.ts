@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { type OwnershipFacts, ownershipOf } from './ownership.js';
 import { claim, nowMs } from '../testing/objects.js';
+import { type OwnershipFacts, ownershipOf } from './ownership.js';
 
 const original = claim('original', { createdMs: nowMs - 3_600_000 });
 const copy = claim('copy', { createdMs: nowMs });

@@ -2,13 +2,9 @@ import type { NodeClaim } from '@dovetail/core-api';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import {
-  deadlineToWrite,
-  type TerminationFacts,
-  terminationStep,
-} from './termination.js';
 import { terminationDeadlineMs } from '../facts/view.js';
 import { claim, node, nowMs, pod } from '../testing/objects.js';
+import { deadlineToWrite, type TerminationFacts, terminationStep } from './termination.js';
 
 fc.configureGlobal({ seed: 1 });
 

@@ -2,9 +2,9 @@ import type { NodeClaim } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
 import { describe, expect, test } from 'vitest';
 
-import { type PodRoom, podsWithoutRoom, retirementStep } from './retirement.js';
 import type { Retirement } from '../facts/retirement-record.js';
 import { claim, daemon, node, nowMs, pod, view } from '../testing/objects.js';
+import { type PodRoom, podsWithoutRoom, retirementStep } from './retirement.js';
 
 const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
 

@@ -3,10 +3,10 @@ import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import { isReschedulable, type Pod } from '@dovetail/core-kube-model';
 
 import { type Cause, causeOf, type RetirementLimits } from '../causes/cause.js';
-import { disruptionBlocks, type EligibilityOptions } from '../rules/eligibility.js';
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import type { Retirement } from '../facts/retirement-record.js';
 import type { NodeView } from '../facts/view.js';
+import { disruptionBlocks, type EligibilityOptions } from '../rules/eligibility.js';
 
 /**
  * The room that promises keep for the successor of a pod: on a node that is `ready` to take it, or
@@ -139,11 +139,7 @@ function isAllThatCanBe({ retirement, view, rooms }: RetirementFacts): boolean {
 }
 
 /** Waits for places, and ends the node without them when a longer wait would cost its pods more. */
-function awaitedStep(
-  cause: Cause,
-  facts: RetirementFacts,
-  needy: readonly Pod[],
-): RetirementStep {
+function awaitedStep(cause: Cause, facts: RetirementFacts, needy: readonly Pod[]): RetirementStep {
   const { deadlineMs } = facts.retirement;
   const limitMs =
     deadlineMs === undefined ? waitLimitMs(cause, facts) : hurriedLimitMs(facts, deadlineMs);
@@ -165,11 +161,7 @@ function askOrWait(
 }
 
 /** Waits for places, and keeps the node if a solver finds none, or if there are none in time. */
-function requiredStep(
-  cause: Cause,
-  facts: RetirementFacts,
-  needy: readonly Pod[],
-): RetirementStep {
+function requiredStep(cause: Cause, facts: RetirementFacts, needy: readonly Pod[]): RetirementStep {
   const { retirement, nowMs } = facts;
   const limitMs = waitLimitMs(cause, facts);
   const unplaced = retirement.unplaced ?? 0;

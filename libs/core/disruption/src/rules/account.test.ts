@@ -1,7 +1,7 @@
+import { disruptionReasons } from '@dovetail/core-api';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { disruptionReasons } from '@dovetail/core-api';
 import type { NodeView } from '../facts/view.js';
 import { claim, node, nowMs, pool, view } from '../testing/objects.js';
 import { BudgetAccount } from './account.js';

@@ -1,4 +1,9 @@
-import { type DisruptionReason, type Pool, poolKey, terminationFinalizer } from '@dovetail/core-api';
+import {
+  type DisruptionReason,
+  type Pool,
+  poolKey,
+  terminationFinalizer,
+} from '@dovetail/core-api';
 import type { Node } from '@dovetail/core-kube-model';
 
 import type { DisruptionNote } from '../facts/refusal.js';

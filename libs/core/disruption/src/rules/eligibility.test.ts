@@ -2,9 +2,9 @@ import { renderPromise } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
 import { describe, expect, test } from 'vitest';
 
-import { disruptionBlocks, livePromises, podBlocks } from './eligibility.js';
-import { claim, daemon, node, nowMs, pdb, pod, view } from '../testing/objects.js';
 import type { NodeView } from '../facts/view.js';
+import { claim, daemon, node, nowMs, pdb, pod, view } from '../testing/objects.js';
+import { disruptionBlocks, livePromises, podBlocks } from './eligibility.js';
 
 const options = { budgetsOf: () => [], podOf: () => undefined, nowMs };
 const promise = (podUids: readonly string[], untilMs?: number): string =>

@@ -83,10 +83,7 @@ export class SearchedCommands {
     const nodes = found.candidates.filter(({ view }) => named.has(view.claim.uid));
     const candidates = nodes.length === named.size ? sameAmong(nodes, found) : undefined;
     if (candidates === undefined) return undefined;
-    const judged = await judgeLive(this.#context, candidates, {
-      mayBuy: canRecord,
-      openNodes,
-    });
+    const judged = await judgeLive(this.#context, candidates, { mayBuy: canRecord, openNodes });
     if (judged?.kind === 'stays') for (const one of candidates) tell(one, judged.note);
     return judged?.kind === 'command' ? { ...judged, candidates, openNodes } : undefined;
   }

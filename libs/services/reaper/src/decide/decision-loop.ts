@@ -11,9 +11,9 @@ import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { inParallel, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { isUnhealthyLive } from '../outside/live.js';
 import { writeRest } from '../outside/claim-edits.js';
 import { tellExhausted, tellHeld } from '../outside/disruption-events.js';
+import { isUnhealthyLive } from '../outside/live.js';
 import type { Retirer } from '../retire/retirer.js';
 import type { DriftQuestions } from './drift-questions.js';
 import { markEmpty } from './empty-marks.js';

@@ -25,7 +25,7 @@ import { releaseClaim, writeConditions, writeDeadline } from '../outside/claim-e
 import type { ClusterIdentity } from '../outside/identity.js';
 import { readClaim, readNode } from '../outside/live.js';
 import { isMarkedTerminating, markTerminating, releaseNode } from '../outside/node-edits.js';
-import { shownCauseOf, reasonOf } from './causes.js';
+import { reasonOf, shownCauseOf } from './causes.js';
 import { Drainer } from './drainer.js';
 import { type Ending, liveFacts, watchedFacts } from './facts.js';
 import { isOfNoInstance, tellOfNoInstance } from './no-instance.js';

@@ -1,5 +1,11 @@
-import { type CommandRecordParts, type CommandTold, nodePriceText, poolKey } from '@dovetail/core-api';
+import {
+  type CommandRecordParts,
+  type CommandTold,
+  nodePriceText,
+  poolKey,
+} from '@dovetail/core-api';
 import type { Command, NodeIn, PodMove } from '@dovetail/core-disruption';
+import { compareText } from '@dovetail/core-kube-model';
 import { countText } from '@dovetail/service-kit';
 
 /** Options of a bought node that are told: people read the cheapest. */
@@ -36,7 +42,8 @@ export const partsOf = (command: Command, plan?: { readonly id: string }): Comma
 function toldOf(command: Command): CommandTold {
   const { nodesOut, nodesIn, moves } = command;
   const { priceBeforeMicrosPerHour: before, priceAfterMicrosPerHour: after } = command;
-  const out = nodesOut.map(({ nodeName }) => nodeName).join(', ');
+  const names = nodesOut.map(({ nodeName }) => nodeName).sort(compareText);
+  const out = names.join(', ');
   const come = nodesIn.length === 0 ? 'go' : `→ ${countText(nodesIn.length, 'new node')}`;
   return {
     summary: `${out} ${come}; ${countText(moves.length, 'pod')} to move`,

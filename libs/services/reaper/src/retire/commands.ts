@@ -1,9 +1,5 @@
 import { type PlanMessage, type PlanReply, publishPlan } from '@dovetail/contracts';
-import {
-  annotations,
-  type CommandPhase,
-  type CommandRecord,
-} from '@dovetail/core-api';
+import { annotations, type CommandPhase, type CommandRecord } from '@dovetail/core-api';
 import {
   type Candidate,
   type Command,
@@ -29,7 +25,6 @@ import {
   writeCommandPhase,
   writeCommandRecord,
 } from '../outside/command-records.js';
-import type { Retirer } from './retirer.js';
 import { planOfCommand } from './command-plan.js';
 import { partsOf } from './command-told.js';
 import {
@@ -41,6 +36,7 @@ import {
   membersAtOnce,
   watchedMembers,
 } from './members.js';
+import type { Retirer } from './retirer.js';
 import { underUsed } from './under-used.js';
 
 /** A look at all commands that lasts longer is hung: far over the waits for answers of solvers. */
@@ -259,8 +255,8 @@ export class Commands {
   }
 
   /**
-   * Begins a command. With a resource: this first, then the taints, the phase Tainted, and its plan.
-   * A crash in between leaves a resource by which a successor goes on or takes it back.
+   * Begins a command. With a resource: this first, then the taints, the phase Tainted, and its
+   * plan. A crash in between leaves a resource by which a successor goes on or takes it back.
    */
   async begin({ command, candidates, reply }: Beginning): Promise<void> {
     const { deps } = this.#context;
@@ -295,10 +291,7 @@ export class Commands {
     const record = await writeCommandRecord(deps, partsOf(command, plan));
     if (record === undefined) return;
     this.#known = [...(this.#known ?? []), record];
-    const named = {
-      disruption: command.name,
-      ...(plan === undefined ? {} : { planId: plan.id }),
-    };
+    const named = { disruption: command.name, ...(plan === undefined ? {} : { planId: plan.id }) };
     await inParallel(candidates, membersAtOnce, (candidate) =>
       this.#retirer.begin(candidate.view, ...this.#retirementOf(command, candidate, named)),
     );

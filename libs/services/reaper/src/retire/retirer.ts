@@ -27,9 +27,9 @@ import {
 } from '../outside/claim-edits.js';
 import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
 import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
-import { PendingRetirements } from './pending-retirements.js';
 import { tellDisrupted, titled } from './disrupted.js';
 import { Pauses, type VainWork } from './pauses.js';
+import { PendingRetirements } from './pending-retirements.js';
 import { ReplacementRequests } from './replacement-requests.js';
 import { type Retired, stepOf } from './steps.js';
 import { endUnusedReplacements } from './unused-replacements.js';
