@@ -30,8 +30,8 @@ const idleMsMax = 300_000;
 /**
  * Consolidation: looks for commands that give up under-used nodes whose pods fit on others, or on
  * cheaper new ones. A command is proposed on what a solver says, waits, and is judged again. Only
- * then it is begun. What is carried out does not keep the next from its turn: its nodes are no
- * candidates, and the room that it needs is promised.
+ * then it is begun. A command that is carried out does not keep the next from its turn: its nodes
+ * are no candidates, and the room that it needs is promised.
  */
 export class Consolidations {
   readonly #context: ReaperContext;

@@ -24,7 +24,7 @@ export type JudgedAnswer =
   | { readonly kind: 'command'; readonly command: Command; readonly reply: PlanReply }
   | { readonly kind: 'stays'; readonly note: DisruptionNote };
 
-/** What a command may do beside giving up its nodes. */
+/** The things that a command may do beside giving up its nodes. */
 type Allowed = {
   readonly mayBuy: boolean;
   /** The names of the nodes that may take pods. Absent: all. */
