@@ -7,6 +7,7 @@ import {
   commonSettings,
   dollars,
   instanceProfileName,
+  keepingSettings,
   leaderSettings,
   planningSettings,
   queueName,
@@ -127,6 +128,12 @@ const cases: readonly Case[] = [
     read: byStart('launcher', 'PLACEMENT'),
     good: ['bind', 'scheduler'],
     bad: ['both'],
+  },
+  {
+    value: 'consolidation',
+    read: keepingSettings.consolidation.parse,
+    good: ['all', 'search', 'replace', 'delete', 'none'],
+    bad: ['on'],
   },
   {
     value: 'preferencePolicy',

@@ -67,7 +67,6 @@ export class Consolidations {
 
   async run(stop: StopSignal): Promise<void> {
     const { deps, config, cluster } = this.#context;
-    if (config.consolidation === 'none') return;
     const unsubscribe = cluster.subscribe((change) => {
       if (isNews(change)) this.#changes += 1;
     });
@@ -107,7 +106,10 @@ export class Consolidations {
       this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
   }
 
-  /** The next command that stands now: of a search, of several nodes, or of one. */
+  /**
+   * The next command that stands now: of a search, of several nodes, or of one. Where consolidation
+   * is switched off there is no candidate, and each node that would be one has been told so.
+   */
   async #next(found: Candidates, stop: StopSignal): Promise<NextProposed> {
     const { consolidation } = this.#context.config;
     const canRecord = consolidation !== 'delete' && (await this.#commands.areServed());
@@ -172,11 +174,12 @@ export class Consolidations {
   }
 
   #facts(): CandidateOptions {
-    const { deps, cluster } = this.#context;
+    const { deps, cluster, config } = this.#context;
     return {
       budgetsOf: cluster.budgetsOf,
       podOf: (uid) => cluster.pods.get(uid),
       nowMs: deps.clock.nowMs(),
+      consolidates: config.consolidation !== 'none',
       pauses: (claim) => this.#retirer.pauses(claim),
     };
   }
