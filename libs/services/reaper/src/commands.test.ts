@@ -95,6 +95,15 @@ describe('two nodes that can go together', () => {
     expect(moves.map(({ to }) => to)).toEqual(Array.from({ length: 4 }, () => 'new node 1'));
   });
 
+  test('are given up side by side, each for its own node, where commands take one each', async () => {
+    await twoNodes();
+    const solver = replacements({ ...cheaper, afterMs: 300_000 });
+    reap({ config: { consolidation: 'replace' } });
+    expect(await cluster.pass(120, () => solver.plans.length === 2, 1_000)).toBe(true);
+    expect([areTainted(), commands().length]).toEqual([[true, true], 2]);
+    expect(cluster.names(nodes)).toEqual(['n1', 'n3']);
+  });
+
   test('can be read for an hour after their command is over', async () => {
     await twoNodes();
     replacements(cheaper);
