@@ -32,6 +32,7 @@ export * from './facts/retirement-record.js';
 export * from './facts/unhealthy.js';
 export * from './facts/view.js';
 export * from './retire/command-step.js';
+export * from './retire/command-wait.js';
 export * from './retire/retirement.js';
 export * from './retire/retirement-change.js';
 export * from './rules/account.js';
