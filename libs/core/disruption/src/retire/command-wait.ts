@@ -1,4 +1,4 @@
-/** What each node that goes adds to the wait of all of them (Karpenter's). */
+/** The time that each node that goes adds to the wait of all of them (Karpenter's). */
 const perNodeMs = 80;
 /** The longest wait, whatever goes (Karpenter's). */
 const waitMsMax = 3_600_000;

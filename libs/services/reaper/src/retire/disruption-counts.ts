@@ -36,7 +36,7 @@ export function countRetired(
   const { claim, pool } = view;
   const { cause, disruption } = retirement;
   const reason = shownCause(retirement);
-  // Nobody chose an interruption: Karpenter does not count its pods.
+  // Karpenter does not count the pods of an interruption, which is no choice.
   if (cause === 'interrupted') countDisrupted(metrics, claim, { reason });
   else
     countEnded(metrics, view, {
@@ -82,7 +82,7 @@ function typeOf(cause: Cause, nodes: number): string {
   return nodes > 1 ? 'multi' : 'single';
 }
 
-/** What a command decides: a resource is written for commands of consolidation only. */
+/** The decision of a command. Only consolidation writes resources of commands. */
 const decidedBy = ({ planId, nodesOut }: CommandRecord): Decided => ({
   decision: planId === undefined ? 'delete' : 'replace',
   reason: 'underutilized',
