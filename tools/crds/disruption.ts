@@ -49,7 +49,7 @@ const disruptionSpec = (): Schema =>
         atomicListOf(nodeOut(), { minItems: 1, maxItems: 100 }),
       ),
       planID: name('The plan by which nodes are bought for their pods; absent: none is.'),
-      summary: described('What it does, in a sentence.', text({ maxLength: 32_768 })),
+      summary: described('The command in a sentence.', text({ maxLength: 32_768 })),
       nodesIn: described('The nodes that are bought.', atomicListOf(nodeIn(), { maxItems: 100 })),
       moves: described(
         'Where the pods go, the first thousand of them.',

@@ -12,7 +12,7 @@ export const reaperMutants: readonly Mutant[] = [
     tests: `${src}/races`,
   },
   {
-    place: `${src}/retire/commands.ts`,
+    place: `${src}/retire/members.ts`,
     from: 'const late = pods.find(({ uid }) => !moving.has(uid));',
     to: 'const late = pods.find(({ uid }) => !moving.has(uid) && moving.size < 0);',
     means: 'a pod that came before the taint has no place in the plan of a command',

@@ -50,7 +50,7 @@ type RecordedPurchase = {
 /** Where a pod goes, for people: to a node, or to `new node 1`. */
 type RecordedMove = { readonly pod: string; readonly from: string; readonly to: string };
 
-/** What a command does, for people. Prices are dollars an hour. */
+/** The words for people about a command. Prices are dollars an hour. */
 export type CommandTold = {
   /** `n1, n2 → 1 new node; 5 pods move`. */
   readonly summary: string;

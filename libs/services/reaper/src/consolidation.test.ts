@@ -139,12 +139,15 @@ describe('an under-used node', () => {
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
   });
 
-  test('stays while consolidation is off', async () => {
+  test('stays while consolidation is off, and an Event says so', async () => {
     await twoNodes();
     const solver = replacements({ afterMs: 0, room: true });
-    reap();
+    reap({ config: { consolidation: 'none' } });
     await cluster.pass(60);
     expect([isDeleting('claim-n1'), solver.requests.length]).toEqual([false, 0]);
+    expect(cluster.events('Unconsolidatable')).toContain(
+      'consolidation is switched off (CONSOLIDATION=none)',
+    );
   });
 
   test('stays while a node would have to be bought for its pods, and an Event says so', async () => {

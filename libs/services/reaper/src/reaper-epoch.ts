@@ -167,7 +167,7 @@ export class ReaperEpoch {
     return again;
   }
 
-  /** What is known of a node that was looked at or given back lately. */
+  /** The answers about a node that was looked at or given back lately. */
   knownOf(claim: NodeClaim): Pick<ExplainOptions, 'searchAnswer' | 'givenUp' | 'driftAnswer'> {
     const givenUp = this.#retirer.pauseNote(claim);
     return {

@@ -26,7 +26,7 @@ const told = {
   disruptionCost: '4.00',
 };
 const written = commandRecordObject({ ...parts, told }).spec;
-/** What is read back: the rest is for people. */
+/** The part that is read back: the rest is for people. */
 const { cause, nodesOut, planID } = written;
 const spec = { cause, nodesOut, planID };
 

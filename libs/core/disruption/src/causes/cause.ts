@@ -71,9 +71,9 @@ export type Cause = {
   /** Whether nodes whose pods need no other place come first (Karpenter's order). */
   readonly emptiestFirst?: boolean;
   /**
-   * What may hold a node that is due, and take it back until it ends: `all` is its annotation, its
-   * pods' and their budgets; `eventual` is the same without the pods of a claim whose grace period
-   * ends their wait.
+   * The things that may hold a node that is due, and take it back until it ends: `all` is its
+   * annotation, its pods' and their budgets; `eventual` is the same without the pods of a claim
+   * whose grace period ends their wait.
    */
   readonly blocks: 'all' | 'eventual' | 'none';
   /** Whether new pods are kept away from its beginning on, or once its pods have another place. */

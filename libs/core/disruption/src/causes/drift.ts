@@ -258,7 +258,7 @@ export function driftOver(view: NodeView): DisruptionNote | undefined {
     : undefined;
 }
 
-/** What drift says of a node. A node with pods to move asks a solver for their places first. */
+/** How a node stands for drift. A node with pods to move asks a solver for their places first. */
 export function driftedStanding(view: NodeView, facts: CauseFacts): Standing {
   const drift = replaceableDrift(view);
   if (drift === undefined) {

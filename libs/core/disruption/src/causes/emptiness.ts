@@ -114,7 +114,7 @@ export function emptinessOver({ pods }: Pick<NodeView, 'pods'>): DisruptionNote 
   });
 }
 
-/** What emptiness says of a node. */
+/** How a node stands for emptiness. */
 export function emptyStanding(view: NodeView, facts: CauseFacts): Standing {
   const emptiness = emptinessOf(view, facts.nowMs);
   switch (emptiness.kind) {

@@ -42,7 +42,7 @@ export function expiryOf(view: Pick<NodeView, 'claim' | 'pool'>, nowMs: number):
   return { kind: nowMs < dueMs ? 'later' : 'due', dueMs, note: said };
 }
 
-/** What expiry says of a node. */
+/** How a node stands for expiry. */
 export function expiredStanding(view: NodeView, { nowMs }: CauseFacts): Standing {
   const expiry = expiryOf(view, nowMs);
   switch (expiry.kind) {
@@ -74,11 +74,7 @@ export type ExpiryLimits = {
 };
 
 /** Nodes of one scale-up expire together, and a clock may jump: neither may move a whole pool. */
-export const defaultExpiryLimits: ExpiryLimits = {
-  poolShareMax: 0.1,
-  alwaysAllowed: 5,
-  drainMs: 900_000,
-};
+const defaultExpiryLimits: ExpiryLimits = { poolShareMax: 0.1, alwaysAllowed: 5, drainMs: 900_000 };
 
 function isInFlight({ claim, node }: NodeView, nowMs: number, limits: ExpiryLimits): boolean {
   if (parseRetirement(node?.annotations[annotations.retirement])?.cause !== 'expired') return false;

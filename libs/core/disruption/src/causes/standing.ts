@@ -7,7 +7,7 @@ import type { EligibilityOptions } from '../rules/eligibility.js';
 import type { HealthCensus } from '../rules/repair-brake.js';
 
 /** The health of the nodes, for causes that ask it. */
-export type HealthFacts = {
+type HealthFacts = {
   /** Undefined: the node is healthy. */
   readonly conditionOf: (node: Node) => UnhealthyCondition | undefined;
   readonly census: HealthCensus;
@@ -34,11 +34,11 @@ export type Due = {
   /** Since when, for the order among nodes of one cause. */
   readonly sinceMs: number;
   readonly note: DisruptionNote;
-  /** What in it or its pods holds it although it is due. */
+  /** The things in it or its pods that hold it although it is due. */
   readonly held: readonly DisruptionNote[];
   /** Why a solver's last answer leaves it. Absent: it does not, or it was not asked. */
   readonly left?: DisruptionNote;
-  /** What the record of its retirement says beside the cause. */
+  /** The record of its retirement, beside the cause. */
   readonly record?: { readonly detail?: string; readonly drainMs?: number };
   /** Whether a solver has to say first that its pods have another place. */
   readonly isToAsk?: boolean;

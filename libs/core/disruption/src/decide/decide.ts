@@ -36,7 +36,7 @@ export type Beginning = {
 };
 
 /** A node that may not go now although a cause asks for its end, with every reason. */
-export type BlockedNode = {
+type BlockedNode = {
   readonly view: NodeView;
   /** Absent: it is no node that takes part in the cluster yet. */
   readonly cause?: RetirementCause;
@@ -66,7 +66,7 @@ export type Decision = EmptyMarks & {
 
 const names = Object.keys(causes) as readonly RetirementCause[];
 /** The causes whose retirements a pass begins, in their order. */
-export const passCauses: readonly RetirementCause[] = names.filter(
+const passCauses: readonly RetirementCause[] = names.filter(
   (name) => causes[name].begunBy === 'pass',
 );
 
@@ -78,7 +78,7 @@ export function causeFactsOf({ health, ...facts }: DecisionFacts): CauseFacts {
   return { ...facts, health: { conditionOf, census: healthCensus(health) } };
 }
 
-/** What each cause says of a node, in their order. Of a node that is going, few say anything. */
+/** How a node stands for each cause, in their order. A node that is going concerns few of them. */
 export const standingsOf = (
   view: NodeView,
   facts: CauseFacts,

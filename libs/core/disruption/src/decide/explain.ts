@@ -46,7 +46,7 @@ export type ExplainOptions = Omit<DecisionFacts, 'pauses' | 'areBudgetsKnown'> &
   readonly givenUp?: DisruptionNote;
 };
 
-/** What explaining reads, in the shape in which it is asked for. */
+/** The options of explaining, in the shape in which they are asked for. */
 type Reading = {
   readonly options: ExplainOptions;
   readonly facts: CauseFacts;
@@ -111,7 +111,7 @@ function answerOf(
   return [heldBy.length === 0 ? answer : { ...answer, heldBy }];
 }
 
-/** What holds a node although a cause asks for its end: the first that would in a pass. */
+/** The reason that holds a node although a cause asks for its end: the first one in a pass. */
 function holdsOf(
   cause: RetirementCause,
   { record, held, left }: Due,

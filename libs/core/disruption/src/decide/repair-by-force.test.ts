@@ -20,7 +20,7 @@ const since = (minutes: number): { readonly condition: NonNullable<NodeHealth['c
 };
 const healthy = (count: number): readonly NodeHealth[] =>
   Array.from({ length: count }, (_, index) => of(`healthy-${String(index)}`));
-/** What a pass decides by force on these nodes, of which it reads nothing but their health. */
+/** The decision of a pass on these nodes, of which it reads nothing but their health. */
 function decideRepairs(nodes: readonly NodeHealth[], atMs: number) {
   const views = nodes.flatMap(({ node: held, claim: of_ }) =>
     of_ === undefined ? [] : [{ node: held, claim: of_, pods: [] }],

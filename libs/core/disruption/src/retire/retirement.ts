@@ -85,7 +85,7 @@ function unblockedStep(cause: Cause, facts: RetirementFacts): RetirementStep {
     : awaitedStep(cause, facts, needy);
 }
 
-/** What speaks against the end of the node now. */
+/** The reasons that speak against the end of the node now. */
 function objectionsTo(cause: Cause, facts: RetirementFacts): readonly DisruptionNote[] {
   const over = cause.over?.(facts.view);
   if (over !== undefined) return [over];
@@ -119,7 +119,7 @@ const isUnanswered = (
 function waitLimitMs({ waits, ifUnanswered, places }: Cause, facts: RetirementFacts): number {
   const { atMs, answeredMs } = facts.retirement;
   if (answeredMs !== undefined) return Math.max(atMs, answeredMs) + facts.limits[waits.answered];
-  // Nobody is hurt by a node that goes on working until it gives up its turn.
+  // A node that goes on working until it gives up its turn hurts no one.
   if (places === 'awaited' && ifUnanswered === 'cancel') return Infinity;
   return atMs + facts.limits[waits.unanswered];
 }

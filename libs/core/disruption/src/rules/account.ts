@@ -72,10 +72,10 @@ class PoolNodes {
 
 /**
  * The one account of how many nodes of each pool may go. It counts a pool's initialised nodes whose
- * instance is not ending, and those whose Node is kept by finalizers of others. What uses the
- * budgets up are nodes that are going or NotReady (Karpenter's BuildDisruptionBudgetMapping, by
- * 1.15 without the NotReady ones for the reason Unhealthy). Whoever decides that a node goes takes
- * it from the account, so that no two decisions spend the same.
+ * instance is not ending, and those whose Node is kept by finalizers of others. Nodes that are
+ * going or NotReady use the budgets up (Karpenter's BuildDisruptionBudgetMapping, by 1.15 without
+ * the NotReady ones for the reason Unhealthy). Each decision that a node goes takes it from the
+ * account, so that no two decisions spend the same.
  */
 export class BudgetAccount {
   readonly #pools = new Map<string, PoolNodes>();

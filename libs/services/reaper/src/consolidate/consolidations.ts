@@ -30,8 +30,8 @@ const idleMsMax = 300_000;
 /**
  * Consolidation: looks for commands that give up under-used nodes whose pods fit on others, or on
  * cheaper new ones. A command is proposed on what a solver says, waits, and is judged again. Only
- * then it is begun. What is carried out does not keep the next from its turn: its nodes are no
- * candidates, and the room that it needs is promised.
+ * then it is begun. A command that is carried out does not keep the next from its turn: its nodes
+ * are no candidates, and the room that it needs is promised.
  */
 export class Consolidations {
   readonly #context: ReaperContext;
@@ -67,7 +67,6 @@ export class Consolidations {
 
   async run(stop: StopSignal): Promise<void> {
     const { deps, config, cluster } = this.#context;
-    if (config.consolidation === 'none') return;
     const unsubscribe = cluster.subscribe((change) => {
       if (isNews(change)) this.#changes += 1;
     });
@@ -107,7 +106,10 @@ export class Consolidations {
       this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
   }
 
-  /** The next command that stands now: of a search, of several nodes, or of one. */
+  /**
+   * The next command that stands now: of a search, of several nodes, or of one. Where consolidation
+   * is switched off there is no candidate, and each node that would be one has been told so.
+   */
   async #next(found: Candidates, stop: StopSignal): Promise<NextProposed> {
     const { consolidation } = this.#context.config;
     const canRecord = consolidation !== 'delete' && (await this.#commands.areServed());
@@ -172,11 +174,12 @@ export class Consolidations {
   }
 
   #facts(): CandidateOptions {
-    const { deps, cluster } = this.#context;
+    const { deps, cluster, config } = this.#context;
     return {
       budgetsOf: cluster.budgetsOf,
       podOf: (uid) => cluster.pods.get(uid),
       nowMs: deps.clock.nowMs(),
+      consolidates: config.consolidation !== 'none',
       pauses: (claim) => this.#retirer.pauses(claim),
     };
   }

@@ -24,7 +24,7 @@ export type JudgedAnswer =
   | { readonly kind: 'command'; readonly command: Command; readonly reply: PlanReply }
   | { readonly kind: 'stays'; readonly note: DisruptionNote };
 
-/** What a command may do beside giving up its nodes. */
+/** The things that a command may do beside giving up its nodes. */
 type Allowed = {
   readonly mayBuy: boolean;
   /** The names of the nodes that may take pods. Absent: all. */
@@ -41,11 +41,11 @@ export async function judgeLive(
   { mayBuy, openNodes }: Allowed,
 ): Promise<JudgedAnswer | undefined> {
   const unpriced = candidates.filter((one) => mayBuy && one.priceMicrosPerHour === 0);
-  const price = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
   const reply = await askWhatIf(context, {
     nodes: candidates.map(({ view }) => view.node),
     pods: candidates.flatMap(({ pods }) => pods),
-    priceBelowMicrosPerHour: mayBuy && unpriced.length === 0 ? price : 0,
+    // The price of a new node is judged afterwards, so that an Event says if none is cheaper.
+    ...(mayBuy && unpriced.length === 0 ? {} : { priceBelowMicrosPerHour: 0 }),
     ...(openNodes === undefined ? {} : { openNodes }),
   });
   if (reply === undefined) return undefined;

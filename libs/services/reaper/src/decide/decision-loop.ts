@@ -7,13 +7,14 @@ import {
   type DecisionFacts,
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
-import { messageOf, type StopSignal } from '@dovetail/core-ports';
+import type { Node } from '@dovetail/core-kube-model';
+import { kubeResources, messageOf, type StopSignal } from '@dovetail/core-ports';
 import { inParallel, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
+import { kubeBy } from '../deps.js';
 import { writeRest } from '../outside/claim-edits.js';
 import { tellExhausted, tellHeld } from '../outside/disruption-events.js';
-import { isUnhealthyLive } from '../outside/live.js';
 import type { Retirer } from '../retire/retirer.js';
 import type { DriftQuestions } from './drift-questions.js';
 import { markEmpty } from './empty-marks.js';
@@ -211,3 +212,19 @@ const labelsOf = (pool: string, reason: string) => ({
   nodepool: pool.slice(pool.indexOf('/') + 1),
   reason,
 });
+
+/**
+ * Whether the API server, too, says that the node is unhealthy for longer than is tolerated: a
+ * watch may be behind.
+ */
+async function isUnhealthyLive(
+  { deps, cluster }: Pick<ReaperContext, 'deps' | 'cluster'>,
+  { name, uid }: Node,
+): Promise<boolean> {
+  const nowMs = deps.clock.nowMs();
+  const kube = kubeBy(deps, nowMs);
+  const live = await kube.get({ resource: kubeResources.nodes, name });
+  if (live?.metadata.uid !== uid) return false;
+  const condition = cluster.unhealthy.read(live);
+  return condition !== undefined && condition.dueMs <= nowMs;
+}

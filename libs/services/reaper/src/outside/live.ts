@@ -9,8 +9,6 @@ import {
 } from '@dovetail/core-ports';
 
 import type { ReaperCluster } from '../cluster/reaper-cluster.js';
-import type { ReaperContext } from '../context.js';
-import { kubeBy } from '../deps.js';
 
 /**
  * An object as it is now; undefined when it is gone. Rejects when it cannot be read: it is there,
@@ -49,22 +47,6 @@ export async function readNode(
   const [claimed, held] = [claim.providerId, node?.providerId];
   const isAnother = claimed !== undefined && held !== undefined && held !== claimed;
   return isAnother ? undefined : node;
-}
-
-/**
- * Whether the API server, too, says that the node is unhealthy for longer than is tolerated: a
- * watch may be behind.
- */
-export async function isUnhealthyLive(
-  { deps, cluster }: Pick<ReaperContext, 'deps' | 'cluster'>,
-  { name, uid }: Node,
-): Promise<boolean> {
-  const nowMs = deps.clock.nowMs();
-  const kube = kubeBy(deps, nowMs);
-  const live = await kube.get({ resource: kubeResources.nodes, name });
-  if (live?.metadata.uid !== uid) return false;
-  const condition = cluster.unhealthy.read(live);
-  return condition !== undefined && condition.dueMs <= nowMs;
 }
 
 /** A pod cannot be read, so it is unknown what it needs. */

@@ -38,7 +38,7 @@ export const partsOf = (command: Command, plan?: { readonly id: string }): Comma
   ...(plan === undefined ? {} : { planId: plan.id }),
 });
 
-/** What a command does, as its resource tells people. */
+/** The words about a command in its resource. */
 function toldOf(command: Command): CommandTold {
   const { nodesOut, nodesIn, moves } = command;
   const { priceBeforeMicrosPerHour: before, priceAfterMicrosPerHour: after } = command;
