@@ -90,12 +90,12 @@ const decidedBy = ({ planId, nodesOut }: CommandRecord): Decided => ({
 });
 
 function countDecision(metrics: Metrics, pools: readonly string[], decided: Decided): void {
-  metrics.count('karpenter_voluntary_disruption_decisions_total', decided);
   for (const nodepool of new Set(pools))
     metrics.count('karpenter_voluntary_disruption_decisions_by_nodepool_total', {
       nodepool,
       ...decided,
     });
+  metrics.count('karpenter_voluntary_disruption_decisions_total', decided);
 }
 
 /** Counts a command that ends its nodes, once for all of them. */
