@@ -112,6 +112,8 @@ export type DisruptionCode =
   | 'node-missing'
   /** The node is not ready yet. */
   | 'node-not-initialized'
+  /** The node is being rebooted. */
+  | 'node-rebooting'
   /** The node is on its way out already. */
   | 'node-deleting'
   /** The node carries `karpenter.sh/do-not-disrupt`. */

@@ -40,6 +40,8 @@ const nodesIn = (spec: unknown): number =>
   (spec as { readonly nodesOut: readonly unknown[] }).nodesOut.length;
 const phase = (): unknown =>
   (commands()[0]?.['status'] as { readonly phase?: string } | undefined)?.phase;
+const counted = (metric: string, labels: Readonly<Record<string, string>>) =>
+  cluster.metrics.value(`karpenter_voluntary_disruption_${metric}`, labels);
 const areTainted = (): readonly boolean[] => [tainted('n1'), tainted('n3')];
 
 describe('two nodes that can go together', () => {
@@ -62,6 +64,12 @@ describe('two nodes that can go together', () => {
     expect(cluster.workloads.nodesOf('web')).toEqual(['new-1']);
     expect(await cluster.pass(5, () => commands().length === 0, 1_000)).toBe(true);
     expect(cluster.broken).toEqual([]);
+    expect(counted('decisions_total', { decision: 'replace', consolidation_type: 'multi' })).toBe(
+      1,
+    );
+    const ended = { reason: 'underutilized', consolidation_policy: 'when_empty_or_underutilized' };
+    expect(cluster.metrics.value('karpenter_nodeclaims_disrupted_total', ended)).toBe(2);
+    expect(counted('decisions_total', {})).toBe(1);
   });
 
   test('are given up for nothing if their pods fit on other nodes', async () => {
@@ -207,6 +215,8 @@ describe('a command of two nodes is taken back whole', () => {
     const ref = { resource: podDisruptionBudgets, namespace: 'default', name: 'web-pdb' };
     await cluster.kube.patch(ref, { type: 'merge', body: { spec: { minAvailable: 4 } } });
     await areGivenBack();
+    expect(counted('queue_failures_total', { consolidation_type: 'multi' })).toBe(1);
+    expect(counted('queue_failures_total', {})).toBe(1);
   });
 
   test('if a person takes the taint off one node', async () => {

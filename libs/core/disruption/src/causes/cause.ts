@@ -31,7 +31,7 @@ export type RetirementLimits = {
    */
   readonly unansweredExpiryMs: number;
   /**
-   * An under-used node is kept if its pods have no other place after this time.
+   * An under-used node is kept if its pods have no other place after this time (`commandWaitMs`).
    */
   readonly consolidationWaitMs: number;
   /**

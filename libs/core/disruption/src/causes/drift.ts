@@ -13,7 +13,6 @@ import { amiOfType, type InstanceType } from '@dovetail/core-ec2-model';
 import {
   compareText,
   compatible,
-  isReschedulable,
   requirementsFromLabels,
   requirementsOf,
 } from '@dovetail/core-kube-model';
@@ -21,6 +20,7 @@ import {
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import { conditionTrueSinceMs, type NodeView } from '../facts/view.js';
 import { disruptionBlocks } from '../rules/eligibility.js';
+import { movingPods } from '../rules/moving-pods.js';
 import type { CauseFacts, Standing } from './standing.js';
 
 /** Why a node is no longer what its pool and class ask for, in Karpenter's words and order. */
@@ -271,7 +271,8 @@ export function driftedStanding(view: NodeView, facts: CauseFacts): Standing {
   const { sinceMs, note: why, detail } = drift;
   const due = { kind: 'due', sinceMs, note: why, record: { detail } } as const;
   const blocks = disruptionBlocks(view, { ...facts, isEventual: true });
-  if (blocks.length > 0 || !view.pods.some(isReschedulable)) return { ...due, held: blocks };
+  if (blocks.length > 0 || movingPods(view.pods, facts).length === 0)
+    return { ...due, held: blocks };
   const answer = facts.driftAnswer?.(view.claim);
   return { ...due, held: [], isToAsk: answer === undefined, ...(answer ? { left: answer } : {}) };
 }

@@ -1,11 +1,18 @@
 import { annotations, isWithoutPool, type NodeClaim } from '@dovetail/core-api';
+import { isRegistered } from '@dovetail/core-cluster';
 import type { Node } from '@dovetail/core-kube-model';
 
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import { parseRetirement } from '../facts/retirement-record.js';
 import type { UnhealthyCondition } from '../facts/unhealthy.js';
-import { isEnding, isInitialized, type NodeView, terminationDeadlineMs } from '../facts/view.js';
-import { livePromises } from '../rules/eligibility.js';
+import {
+  isEnding,
+  isInitialized,
+  isRebooting,
+  type NodeView,
+  terminationDeadlineMs,
+} from '../facts/view.js';
+import { absenceOf, promisedNote } from '../rules/eligibility.js';
 import { brakeOf, type HealthCensus, unhealthySharePercent } from '../rules/repair-brake.js';
 import { type CauseFacts, ofNoConcern, type Standing } from './standing.js';
 
@@ -69,17 +76,17 @@ function legacyBrake(claim: NodeClaim, census: HealthCensus): DisruptionNote | u
 }
 
 /** The reason in the node or its pool that holds back its replacement; undefined: none does. */
-function holdOf(
-  view: Sick,
-  census: HealthCensus,
-  { podOf, nowMs }: CauseFacts,
-): DisruptionNote | undefined {
+function holdOf(view: Sick, census: HealthCensus, facts: CauseFacts): DisruptionNote | undefined {
   const { claim, node, pool } = view;
   if (pool === undefined || isWithoutPool(claim))
-    return note('disruption-disabled', 'the node has no pool: it is not repaired');
-  const [first] = isInitialized(view) ? livePromises(view, podOf, nowMs) : [];
-  if (first !== undefined)
-    return note('node-promised', 'Node is nominated for a pending pod', { node: node.name, first });
+    return note(
+      'disruption-disabled',
+      'repair requires a NodePool to construct and budget a safe replacement',
+    );
+  // A node that joined and never became usable is repaired. Before that, the launcher gives it up.
+  const isNew = !isInitialized(view) && isRegistered(node) && !isRebooting(view);
+  const against = isNew ? undefined : (absenceOf(view) ?? promisedNote(view, facts));
+  if (against !== undefined) return against;
   if ([node, claim].some(({ annotations: held }) => held[annotations.doNotRepair] === 'true'))
     return note(
       'repair-vetoed',

@@ -1,4 +1,4 @@
-import { annotations, type DisruptionBudget, labels, noPool } from '@dovetail/core-api';
+import { annotations, type DisruptionBudget, labels, noPool, taints } from '@dovetail/core-api';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { expect, test } from 'vitest';
 
@@ -66,6 +66,7 @@ const codes = (decision: Decision): readonly string[] =>
 const annotated = (key: string, value = 'true'): { annotations: Record<string, string> } => ({
   annotations: { [key]: value },
 });
+const registered = { [labels.registered]: 'true' };
 const promise = JSON.stringify({ admission: '1.1', podUids: ['uid-waiting'] });
 
 test.each<[string, Given, readonly string[], readonly string[]]>([
@@ -103,10 +104,20 @@ test.each<[string, Given, readonly string[], readonly string[]]>([
   ],
   [
     'to which a pod was promised is replaced if it never became usable',
-    { claim: { ...annotated(annotations.promise, promise), conditions: [] } },
+    {
+      claim: { ...annotated(annotations.promise, promise), conditions: [] },
+      node: { labels: registered },
+    },
     ['n1'],
     [],
   ],
+  [
+    'that never joined is left to the launcher',
+    { claim: { conditions: [] } },
+    [],
+    ['node-not-initialized'],
+  ],
+  ['that is rebooted stays', { node: { taints: [taints.rebooting] } }, [], ['node-rebooting']],
 ])('an unhealthy node %s', (_what, given, replaced, blocked) => {
   const decision = decide({ n1: { minutes: 31, ...given }, ...well(4) });
   expect([names(decision), codes(decision)]).toEqual([replaced, blocked]);
@@ -157,7 +168,13 @@ test.each<[string, readonly DisruptionBudget[], Readonly<Record<string, Given>>,
   [
     'takes no notice of nodes that never became usable',
     [{ nodes: { count: 0 } }],
-    { n3: { minutes: 40, claim: { conditions: [] } } },
+    {
+      n3: {
+        minutes: 40,
+        claim: { conditions: [] },
+        node: { labels: { ...ofPool, ...registered } },
+      },
+    },
     ['n3'],
   ],
 ])('a budget %s', (_what, budgets, more, replaced) => {

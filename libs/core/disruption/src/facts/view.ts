@@ -1,4 +1,4 @@
-import { annotations, labels, type NodeClaim, type Pool } from '@dovetail/core-api';
+import { annotations, labels, type NodeClaim, type Pool, taints } from '@dovetail/core-api';
 import { isBeingDeleted, isRetiring } from '@dovetail/core-cluster';
 import type { Node, Pod, PodDisruptionBudget } from '@dovetail/core-kube-model';
 
@@ -46,6 +46,14 @@ export const isEnding = (
 export const isInitialized = (view: Pick<NodeView, 'claim' | 'node'>): boolean =>
   conditionTrueSinceMs(view.claim, 'Initialized') !== undefined ||
   view.node?.labels[labels.initialized] === 'true';
+
+/**
+ * Whether Karpenter 1.15 reboots the node: the condition of its claim, or the taint that keeps pods
+ * away meanwhile.
+ */
+export const isRebooting = ({ claim, node }: Pick<NodeView, 'claim' | 'node'>): boolean =>
+  claim.conditions.some(({ type, status }) => type === 'Rebooting' && status === 'True') ||
+  node?.taints.some(({ key }) => key === taints.rebooting.key) === true;
 
 /**
  * When a claim's node must be gone, in spite of its pods (RFC 3339 in Karpenter's annotation).

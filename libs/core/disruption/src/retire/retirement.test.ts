@@ -127,6 +127,19 @@ describe('a retirement', () => {
       'abandon',
     ],
     [
+      'drifted, a grace period, and only such a pod: ends without a place for it',
+      driftStep({}, { pods: [doNotDisrupt], claim: { terminationGracePeriodMs: 60_000 } }),
+      'end',
+    ],
+    [
+      'drifted, a grace period, and another pod beside it: asks',
+      driftStep(
+        {},
+        { pods: [doNotDisrupt, pod('b')], claim: { terminationGracePeriodMs: 60_000 } },
+      ),
+      'ask',
+    ],
+    [
       'drifted, such a pod, and a grace period: ends',
       driftStep(asked, {
         rooms: ready,

@@ -7,6 +7,7 @@ import { type DisruptionNote, note } from '../facts/refusal.js';
 import type { Retirement } from '../facts/retirement-record.js';
 import type { NodeView } from '../facts/view.js';
 import { disruptionBlocks, type EligibilityOptions } from '../rules/eligibility.js';
+import { movingPods } from '../rules/moving-pods.js';
 
 /**
  * The room that promises keep for the successor of a pod: on a node that is `ready` to take it, or
@@ -60,12 +61,21 @@ export const isVoluntary = (retirement: Pick<Retirement, 'cause' | 'drainMs'>): 
  * Decides the next step of a retirement, by the table of causes. It is let go when its cause does
  * not stand any more, or when something speaks against its end. It ends once each of its pods that
  * needs another place is promised ready room, by what the launcher wrote on claims and nodes: a
- * plan is not enough, for it may be refused. Pods without room are asked for again.
+ * plan is not enough, for it may be refused. Pods without room are asked for again. Where a grace
+ * period ends the wait for pods that are kept on the node, they get no room.
  */
 export function retirementStep(facts: RetirementFacts): RetirementStep {
+  const { view } = facts;
   const cause = causeOf(facts.retirement);
   const against = objectionsTo(cause, facts);
   if (against.length > 0) return { kind: 'abandon', notes: against };
+  return cause.blocks === 'eventual'
+    ? unblockedStep(cause, { ...facts, view: { ...view, pods: movingPods(view.pods, facts) } })
+    : unblockedStep(cause, facts);
+}
+
+/** The next step of a node that nothing speaks against. */
+function unblockedStep(cause: Cause, facts: RetirementFacts): RetirementStep {
   const needy = facts.view.pods.filter(isReschedulable);
   if (cause.places === 'ignored' || needy.every(({ uid }) => facts.rooms.get(uid) === 'ready'))
     return endStep(cause, facts);

@@ -1,4 +1,4 @@
-import { disruptionReasons } from '@dovetail/core-api';
+import { disruptionReasons, taints } from '@dovetail/core-api';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
@@ -10,6 +10,7 @@ fc.configureGlobal({ seed: 1 });
 
 const limited = (count: number) =>
   pool({ disruption: { policy: 'WhenEmpty', budgets: [{ nodes: { count } }] } });
+const { rebooting } = taints;
 const key = 'NodePool/default';
 /** Nodes that use up the budget of ten for each reason. */
 const used = (...views: readonly NodeView[]) => {
@@ -34,6 +35,11 @@ describe('the account of budgets', () => {
       'a node that is not Ready, but not for its repair',
       view({ node: node('n', { ready: false }) }),
       [1, 0],
+    ],
+    [
+      'a node that is rebooted, also while its claim is not initialised',
+      view({ claim: claim('c', { conditions: [] }), node: node('n', { taints: [rebooting] }) }),
+      [1, 1],
     ],
     [
       'a node whose claim is being deleted',

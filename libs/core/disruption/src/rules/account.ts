@@ -7,7 +7,7 @@ import {
 import type { Node } from '@dovetail/core-kube-model';
 
 import type { DisruptionNote } from '../facts/refusal.js';
-import { isEnding, isInitialized, isToldToEnd, type NodeView } from '../facts/view.js';
+import { isEnding, isInitialized, isRebooting, isToldToEnd, type NodeView } from '../facts/view.js';
 import { allowedDisruptions, type BudgetAnswer, type PoolCensus } from './budgets.js';
 
 /** The state of a node that its pool's budgets count. `unready`: NotReady, and not going. */
@@ -20,10 +20,13 @@ export type ExhaustedPool = { readonly pool: Pool; readonly note: DisruptionNote
 const isKeptByOthers = ({ finalizers }: Node): boolean =>
   finalizers.some((name) => name !== terminationFinalizer);
 
-/** Whether budgets count the node: it took part, and its instance is not ending yet. */
+/**
+ * Whether budgets count the node: it took part, and its instance is not ending yet. A node that is
+ * rebooted took part, although its claim does not say so meanwhile.
+ */
 const counts = (view: NodeView): boolean =>
   view.node !== undefined &&
-  isInitialized(view) &&
+  (isInitialized(view) || isRebooting(view)) &&
   (!isToldToEnd(view.claim) || isKeptByOthers(view.node));
 
 /** A pool's nodes by their state. Invariant: no count is negative. */
@@ -39,7 +42,8 @@ class PoolNodes {
   add(view: NodeView): void {
     if (!counts(view)) return;
     const isUnready = view.node?.ready !== true;
-    this.#set(view.claim.uid, isEnding(view) ? 'going' : isUnready ? 'unready' : 'well');
+    const isGoing = isEnding(view) || isRebooting(view);
+    this.#set(view.claim.uid, isGoing ? 'going' : isUnready ? 'unready' : 'well');
   }
 
   /** The node is going from now on. One that budgets do not count takes nothing from them. */

@@ -1,4 +1,4 @@
-import { renderPromise } from '@dovetail/core-api';
+import { annotations, labels, renderPromise, taints } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
 import { describe, expect, test } from 'vitest';
 
@@ -127,6 +127,82 @@ describe('a node may not be disrupted', () => {
   ])('%s', (_what, one, budgets, code) =>
     expect(podBlocks(one, budgets, nowMs)[0]?.code).toBe(code),
   );
+});
+
+describe("a node is left in Karpenter 1.15's words", () => {
+  const { nodeName: _bound, ...unbound } = pod('waiting', { phase: 'Pending' });
+  const isTrue = (type: string) =>
+    ({ type, status: 'True', reason: '', message: '', lastTransitionMs: nowMs }) as const;
+  const { rebooting, disrupted } = taints;
+  const promised = { [annotations.promise]: promise(['uid-waiting']) };
+  const vetoed = { [annotations.doNotDisrupt]: 'true' };
+  const joined = { [labels.registered]: 'true' };
+  const young = { conditions: [] };
+  const isRebooted = claim('c1', { conditions: [isTrue('Initialized'), isTrue('Rebooting')] });
+
+  test.each<[string, NodeView, string]>([
+    ['while it is rebooted, as its claim says', view({ claim: isRebooted }), 'Node is rebooting'],
+    [
+      'while it is rebooted, as its taint says',
+      view({ claim: claim('c1', young), node: node('n1', { taints: [rebooting] }) }),
+      'Node is rebooting',
+    ],
+    [
+      'which say that it is rebooted before they say that it goes',
+      view({ node: node('n1', { taints: [rebooting, disrupted] }) }),
+      'Node is rebooting',
+    ],
+    [
+      'which say that it goes before they say that it is new',
+      view({ claim: claim('c1', young), node: node('n1', { taints: [disrupted] }) }),
+      'Node is deleting or marked for deletion',
+    ],
+    [
+      'until it has joined',
+      view({ claim: claim('c1', young), node: node('n1', { annotations: promised }) }),
+      "Node isn't initialized nor registered",
+    ],
+    [
+      'until it is initialised, whatever was promised on it',
+      view({
+        claim: claim('c1', young),
+        node: node('n1', { labels: joined, annotations: promised }),
+      }),
+      "Node isn't initialized",
+    ],
+    [
+      'which name the promise before the veto',
+      view({ node: node('n1', { annotations: { ...promised, ...vetoed } }) }),
+      'Node is nominated for a pending pod',
+    ],
+    [
+      'which name the veto before that of a pod',
+      view({
+        node: node('n1', { annotations: vetoed }),
+        pods: [pod('a', { annotations: vetoed })],
+      }),
+      'Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation',
+    ],
+    [
+      'for a pod that has a veto',
+      view({ pods: [pod('a', { annotations: vetoed })] }),
+      'Pod has "karpenter.sh/do-not-disrupt" annotation: default/a',
+    ],
+  ])('%s', (_when, candidate, message) => {
+    const notes = disruptionBlocks(candidate, {
+      ...options,
+      podOf: (uid) => (uid === 'uid-waiting' ? unbound : undefined),
+    });
+    expect(notes.map((one) => one.message)).toEqual([message]);
+  });
+
+  test.each([
+    ['a time does not veto the end of a node', '1h'],
+    ['false does not veto it', 'false'],
+  ])('%s: only true does', (_what, value) => {
+    const one = node('n1', { annotations: { [annotations.doNotDisrupt]: value } });
+    expect(disruptionBlocks(view({ node: one }), options)).toEqual([]);
+  });
 });
 
 describe('promises on a node', () => {

@@ -1,17 +1,24 @@
 import { annotations, parsePromise, type PromiseAnnotation, taints } from '@dovetail/core-api';
-import { hasExpired, isWaiting, reservedNow } from '@dovetail/core-cluster';
+import { hasExpired, isRegistered, isWaiting, reservedNow } from '@dovetail/core-cluster';
 import {
   compareText,
   isActive,
   isDisruptionProtected,
   isEvictable,
   isTerminal,
+  type Node,
   type Pod,
   type PodDisruptionBudget,
 } from '@dovetail/core-kube-model';
 
 import { type DisruptionNote, note } from '../facts/refusal.js';
-import { type BudgetsOfPod, isEnding, isInitialized, type NodeView } from '../facts/view.js';
+import {
+  type BudgetsOfPod,
+  isEnding,
+  isInitialized,
+  isRebooting,
+  type NodeView,
+} from '../facts/view.js';
 
 /** Looks up a pod of the cluster by UID. Undefined when it is gone. */
 export type PodLookup = (uid: string) => Pod | undefined;
@@ -94,6 +101,41 @@ export type EligibilityOptions = {
   readonly isEventual?: boolean;
 };
 
+/**
+ * Why a node takes no part in the cluster now: it is rebooted, goes already, or has not been
+ * initialised. Undefined: it takes part. Words and order are Karpenter 1.15's.
+ */
+export function absenceOf(
+  { claim, node }: NodeView & { readonly node: Node },
+  options: Pick<EligibilityOptions, 'retiring'> = {},
+): DisruptionNote | undefined {
+  const values = { node: node.name };
+  const view = { claim, node };
+  if (isRebooting(view)) return note('node-rebooting', 'Node is rebooting', values);
+  if (isEnding(view, options))
+    return note('node-deleting', 'Node is deleting or marked for deletion', values);
+  if (isInitialized(view)) return undefined;
+  const message = isRegistered(node)
+    ? "Node isn't initialized"
+    : "Node isn't initialized nor registered";
+  return note('node-not-initialized', message, values);
+}
+
+/** The note on a node that is promised to pods on their way. Undefined: it is not. */
+export function promisedNote(
+  view: NodeView,
+  { podOf, nowMs }: Pick<EligibilityOptions, 'podOf' | 'nowMs'>,
+): DisruptionNote | undefined {
+  const promised = livePromises(view, podOf, nowMs);
+  const [first] = promised;
+  if (first === undefined) return undefined;
+  return note('node-promised', 'Node is nominated for a pending pod', {
+    ...(view.node === undefined ? {} : { node: view.node.name }),
+    pods: promised.length,
+    first,
+  });
+}
+
 /** The reason that lies in the node itself, if there is one. */
 function nodeBlocks(view: NodeView, options: EligibilityOptions): readonly DisruptionNote[] {
   const { node, claim } = view;
@@ -101,19 +143,11 @@ function nodeBlocks(view: NodeView, options: EligibilityOptions): readonly Disru
     return [
       note('node-missing', 'Nodeclaim does not have an associated node', { claim: claim.name }),
     ];
-  const values = { node: node.name };
-  if (isEnding(view, options))
-    return [note('node-deleting', 'Node is deleting or marked for deletion', values)];
-  if (!isInitialized(view)) return [note('node-not-initialized', "Node isn't initialized", values)];
-  if (isProtected(node) || isProtected(claim)) {
-    const message = 'Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation';
-    return [note('node-protected', message, values)];
-  }
-  const promised = livePromises(view, options.podOf, options.nowMs);
-  const [first] = promised;
-  if (first === undefined) return [];
-  const counted = { ...values, pods: promised.length, first };
-  return [note('node-promised', 'Node is nominated for a pending pod', counted)];
+  const against = absenceOf({ ...view, node }, options) ?? promisedNote(view, options);
+  if (against !== undefined) return [against];
+  if (!isProtected(node) && !isProtected(claim)) return [];
+  const message = 'Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation';
+  return [note('node-protected', message, { node: node.name })];
 }
 
 const isProtected = (object: { readonly annotations: Readonly<Record<string, string>> }): boolean =>

@@ -27,6 +27,7 @@ import {
 } from '../outside/command-records.js';
 import { planOfCommand } from './command-plan.js';
 import { partsOf } from './command-told.js';
+import { countCommand, countTakenBack } from './disruption-counts.js';
 import {
   carriedAmong,
   type CarriedNode,
@@ -244,9 +245,11 @@ export class Commands {
 
   /** Writes how far a command is; answers whether that stands. */
   async #write(record: CommandRecord, phase: CommandPhase, why?: DisruptionNote): Promise<boolean> {
-    const { deps } = this.#context;
+    const { deps, cluster } = this.#context;
     const stands = await writeCommandPhase(deps.kube, record, phase, why?.message);
     if (!stands) return false;
+    if (phase === 'Ending') countCommand(deps.metrics, cluster, record);
+    if (phase === 'TakenBack') countTakenBack(deps.metrics, record);
     const { name, nodesOut } = record;
     const because = why === undefined ? '' : `: ${why.message}`;
     const message = `${name} of ${countText(nodesOut.length, 'node')} is ${phase}${because}`;

@@ -28,6 +28,7 @@ import {
 import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
 import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
 import { tellDisrupted, titled } from './disrupted.js';
+import { countAbandoned } from './disruption-counts.js';
 import { Pauses, type VainWork } from './pauses.js';
 import { PendingRetirements } from './pending-retirements.js';
 import { ReplacementRequests } from './replacement-requests.js';
@@ -296,11 +297,13 @@ export class Retirer {
 
   /** Gives a retirement up: the node is a node like any other again. */
   async abandon(
-    { claim, node }: Retired,
-    { cause, planId, answeredMs, atMs: sinceMs }: Retirement,
+    view: Retired,
+    retirement: Retirement,
     notes: readonly DisruptionNote[],
   ): Promise<void> {
     const { deps, events } = this.#context;
+    const { claim, node } = view;
+    const { planId, answeredMs, atMs: sinceMs } = retirement;
     // A node may have been bought for it, and cost its price for as long.
     const isCostly = planId !== undefined || answeredMs !== undefined;
     this.pause(claim.uid, at(notes, 0), { sinceMs, isCostly });
@@ -308,7 +311,7 @@ export class Retirer {
     if (planId !== undefined) await endUnusedReplacements(this.#context, planId);
     await this.#unmark(claim, node);
     this.pending.release(claim);
-    deps.metrics.count('karpenter_voluntary_disruption_queue_failures_total', { reason: cause });
+    countAbandoned(deps.metrics, view, retirement);
     const message = notes.map((one) => one.message).join('; ');
     deps.log.info('retirement-abandoned', `${node.name} stays: ${message}`, {
       node: node.name,

@@ -1,5 +1,6 @@
 import { annotations, parsePromise } from '@dovetail/core-api';
 import {
+  commandWaitMs,
   isVoluntary,
   type NodeView,
   type PodLookup,
@@ -22,12 +23,14 @@ export async function stepOf(
   retirement: Retirement,
 ): Promise<RetirementStep> {
   const { deps, cluster, config } = context;
+  const { consolidationWaitMs } = config.disruption;
+  const waitMs = commandWaitMs(consolidationWaitMs, cluster.retiringCount());
   const refused = cluster.refusedPlans.reasonOf(retirement.planId);
   return retirementStep({
     retirement,
     view,
     rooms: cluster.roomsFor(view.pods).rooms,
-    limits: config.disruption,
+    limits: { ...config.disruption, consolidationWaitMs: waitMs },
     budgetsOf: cluster.budgetsOf,
     podOf: await podLookup(context, view, retirement),
     nowMs: deps.clock.nowMs(),
