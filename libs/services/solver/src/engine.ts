@@ -18,12 +18,12 @@ import {
   type Bound,
   defaultPlanOptions,
   defaultSizing,
-  finishMsPerNode,
   plan,
   type PlanOptions,
 } from '@dovetail/core-scheduling';
 
 import { Mirror } from './mirror.js';
+import { OwnTime } from './own-time.js';
 import { type Pause, Proofs, type Prover } from './proofs.js';
 import { searchOn } from './search.js';
 import { snapshotOf } from './snapshot.js';
@@ -141,8 +141,11 @@ export class SolverEngine {
     );
   }
 
-  /** Plans as if the named nodes were gone and the named pods had to move. */
-  solveRequest(request: PlanRequest): Solved {
+  /**
+   * Plans as if the named nodes were gone and the named pods had to move. It calls `giveWay`
+   * between its steps, in which the engine may plan and take in events.
+   */
+  solveRequest(request: PlanRequest, giveWay?: () => void): Solved {
     if (!this.#mirror.ready) return { kind: 'behind' };
     const { pods: known } = this.#mirror.cluster;
     const missing = request.podUids.filter((uid) => known.get(uid) === undefined);
@@ -158,6 +161,7 @@ export class SolverEngine {
       without: new Set(request.withoutNodes),
       cause: { kind: 'replacement', ...about },
       budgetMs: request.budgetMs,
+      ...(giveWay === undefined ? {} : { giveWay }),
       ...(request.openNodes === undefined ? {} : { open: new Set(request.openNodes) }),
       ...(request.maxPriceMicrosPerHour === undefined
         ? {}
@@ -172,9 +176,13 @@ export class SolverEngine {
     budgetMs: number;
     priceBelowMicrosPerHour?: number;
     open?: ReadonlySet<string>;
+    giveWay?: () => void;
   }): Solved {
+    const time = new OwnTime(this.#options.nowMs, task.giveWay);
     const startedMs = this.#options.nowMs();
-    const deadlineMs = startedMs + task.budgetMs;
+    // The mirror may go on while the plan gives way.
+    const admissionSeen: AdmissionNumber = this.#mirror.admission;
+    const { incarnation, sequence } = this.#mirror.position;
     const snapshot = snapshotOf(this.#mirror, {
       ...task,
       moving: new Set(task.pods.map((pod) => pod.uid)),
@@ -186,12 +194,10 @@ export class SolverEngine {
       stepsMax: Math.max(0, task.pods.length - 1) * stepsPerPod,
       ...(task.open === undefined ? {} : { existingNodes: 'filled' }),
       ...this.#options.planOptions,
-      shouldStop: (nodes) => this.#options.nowMs() + nodes * finishMsPerNode >= deadlineMs,
+      ...time.options(task.budgetMs),
     };
     const pods = task.pods.toSorted((a, b) => compareText(a.uid, b.uid));
     const made = plan(snapshot, pods, options);
-    const { incarnation, sequence } = this.#mirror.position;
-    const admissionSeen: AdmissionNumber = this.#mirror.admission;
     const draft = {
       cause: task.cause,
       plan: made,
@@ -199,7 +205,7 @@ export class SolverEngine {
       admissionSeen,
       createdMs: this.#options.nowMs(),
       solver: this.#options.solver,
-      solveMs: this.#options.nowMs() - startedMs,
+      solveMs: time.spentMs(),
     };
     const id = planIdOf(this.#options.hash, draft);
     this.#proofs.keep({ planId: id, plan: made, planned: { snapshot, pods, options } });
@@ -207,14 +213,18 @@ export class SolverEngine {
   }
 
   /**
-   * Searches for nodes to give up, within `budgetMs`. It yields before each plan, so that batches
-   * are planned in between. Undefined: the mirror is not complete yet.
+   * Searches for nodes to give up, within `budgetMs`. It yields before each plan, and calls
+   * `giveWay` between the steps of one, so that batches are planned in between. Undefined: the mirror is not complete yet.
    */
-  search(request: SearchRequest, budgetMs: number): Generator<undefined, SearchReply> | undefined {
+  search(
+    request: SearchRequest,
+    budgetMs: number,
+    giveWay?: () => void,
+  ): Generator<undefined, SearchReply> | undefined {
     if (!this.#mirror.ready) return undefined;
     const { nowMs, planOptions = {} } = this.#options;
     const options = { ...defaultPlanOptions, ...defaultSizing, ...planOptions };
-    return searchOn(this.#mirror, request, { options, budgetMs, nowMs });
+    return searchOn(this.#mirror, request, { options, budgetMs, nowMs, giveWay });
   }
 
   /**
