@@ -69,7 +69,7 @@ function readWaiting(): void {
   for (;;) {
     const received = receiveMessageOnPort(parentPort) as { message: Question } | undefined;
     if (received === undefined) break;
-    handle(received.message);
+    takeIn(received.message);
   }
   lookedMs = performance.now();
 }
@@ -83,6 +83,17 @@ function inBuffer(event: FollowEvent): FollowEvent {
   const { buffer, byteOffset, byteLength } = event.message.payload;
   const payload = Buffer.from(buffer, byteOffset, byteLength);
   return { ...event, message: { ...event.message, payload } };
+}
+
+/** An error of the mirror ends the thread. It must not end in the plan that takes the message in. */
+function takeIn(question: Question): void {
+  try {
+    handle(question);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
 }
 
 /** Posts the answer to a question in the turn in which it is there. */

@@ -45,7 +45,11 @@ export class EngineDesk {
 
   /** Plans a batch before all other work. */
   solveBatch(batch: PendingBatch, budgetMs: number, done: Done<Solved>): void {
-    this.#lanes.put('batch', () => this.#look(() => this.#engine.solveBatch(batch, budgetMs)), done);
+    this.#lanes.put(
+      'batch',
+      () => this.#look(() => this.#engine.solveBatch(batch, budgetMs)),
+      done,
+    );
   }
 
   /** Plans a what-if request. Batches interrupt it, and committed requests those that only ask. */
@@ -82,8 +86,7 @@ export class EngineDesk {
   async #finish(slices: Generator<undefined, SearchReply>): Promise<SearchReply> {
     for (;;) {
       const { done, value } = await new Promise<IteratorResult<undefined, SearchReply>>(
-        (resolve, reject) =>
-          this.#lanes.put('search', () => slices.next(), { resolve, reject }),
+        (resolve, reject) => this.#lanes.put('search', () => slices.next(), { resolve, reject }),
       );
       if (done === true) return value;
       await this.#between();

@@ -75,9 +75,7 @@ export function inThread(
     solveBatch: (batch, budgetMs) =>
       new Promise((resolve, reject) => desk.solveBatch(batch, budgetMs, { resolve, reject })),
     solveRequest: (request) =>
-      explore(
-        new Promise((resolve, reject) => desk.solveRequest(request, { resolve, reject })),
-      ),
+      explore(new Promise((resolve, reject) => desk.solveRequest(request, { resolve, reject }))),
     search: (request, budgetMs) => explore(desk.search(request, budgetMs)),
     proveBound: (planId, msMax) => engine.proveBound(planId, msMax),
     changed: (waitMs) => new Promise((resolve) => desk.changed(waitMs, resolve)),

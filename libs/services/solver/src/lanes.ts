@@ -36,10 +36,7 @@ export class Lanes {
   #open: number = lanes.length;
   #isGoingOn = false;
 
-  constructor({
-    receive = () => undefined,
-    between = () => Promise.resolve(),
-  }: Thread = {}) {
+  constructor({ receive = () => undefined, between = () => Promise.resolve() }: Thread = {}) {
     this.#receive = receive;
     this.#between = between;
   }

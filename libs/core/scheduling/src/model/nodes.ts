@@ -33,6 +33,9 @@ export type NodeRoom = {
   >;
 };
 
+/** Nodes that are read in one step, which takes about a millisecond. */
+export const nodesPerStep = 64;
+
 /** The tables of the snapshot that existing nodes are read with. */
 export type NodeTables = {
   readonly dimensions: Dimensions;
@@ -40,6 +43,8 @@ export type NodeTables = {
   readonly volumes: VolumeIndex;
   /** The uids of the pods to place. They take no room where they run now. */
   readonly moving: ReadonlySet<string>;
+  /** See `PlanOptions`. It is called from time to time among the nodes. */
+  readonly giveWay?: (() => void) | undefined;
 };
 
 /** Orders nodes as Karpenter does: initialised nodes first, then by name. */
@@ -162,5 +167,8 @@ export function nodeRoomsOf(snapshot: Snapshot, tables: NodeTables): readonly No
   return snapshot.nodes
     .filter((node) => !node.cordoned && node.state !== 'deleting')
     .sort(readyFirst)
-    .map((node, index) => roomOf(node, index, { ...tables, csi }));
+    .map((node, index) => {
+      if (index % nodesPerStep === 0) tables.giveWay?.();
+      return roomOf(node, index, { ...tables, csi });
+    });
 }

@@ -70,11 +70,13 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   const wellKnown = wellKnownLabels(snapshot);
   const tables = { dimensions, daemons, wellKnown, pods: pods.length, options };
   const templates = templatesOf(snapshot, tables);
+  options.giveWay?.();
   const volumes = volumeIndexOf(snapshot);
   const selection = selectorKeysOf(pods, snapshot);
   const shapes = new ShapeTable();
   const groups = new GroupTable(snapshot.namespaces);
   registerRunning(snapshot, groups);
+  options.giveWay?.();
   const classes = classesOf(pods, {
     dimensions,
     selection,
@@ -87,6 +89,8 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
     takenClaim: takenClaims(pods, snapshot, moving),
   });
   const states = new StateTable(templates, wellKnown);
+  options.giveWay?.();
+  const { giveWay } = options;
   return {
     snapshot,
     options,
@@ -96,8 +100,16 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
     classes: classes.map((cls) => fitting(cls, { templates, states })),
     shapes,
     groups,
-    nodes: nodeRoomsOf(snapshot, { dimensions, daemons, volumes, moving }),
+    nodes: nodeRoomsOf(snapshot, { dimensions, daemons, volumes, moving, giveWay }),
     states,
-    standings: standingsOf(snapshot, { groups, classes, selection, templates, wellKnown, moving }),
+    standings: standingsOf(snapshot, {
+      groups,
+      classes,
+      selection,
+      templates,
+      wellKnown,
+      moving,
+      giveWay,
+    }),
   };
 }
