@@ -26,7 +26,8 @@ import { Mirror } from './mirror.js';
 import { OwnTime } from './own-time.js';
 import { type Pause, Proofs, type Prover } from './proofs.js';
 import { searchOn } from './search.js';
-import { snapshotOf } from './snapshot.js';
+import { opening, snapshotOf } from './snapshot.js';
+import { keepingRoom, waitingIn } from './waiting.js';
 
 /** The identity and the settings of an engine. */
 export type EngineOptions = {
@@ -117,6 +118,8 @@ export class SolverEngine {
     if (pods.length === 0) return { kind: 'nothing-pending' };
     return this.#solve({
       pods,
+      waiting: [],
+      isToldOf: true,
       without: new Set(),
       cause: { kind: 'pending', group: batch.group, round: batch.round },
       budgetMs,
@@ -142,8 +145,9 @@ export class SolverEngine {
   }
 
   /**
-   * Plans as if the named nodes were gone and the named pods had to move. It calls `giveWay`
-   * between its steps, in which the engine may plan and take in events.
+   * Plans as if the named nodes were gone and the named pods had to move. Pods that wait keep the
+   * room that they fit in, and are no part of the plan. It calls `giveWay` between its steps, in
+   * which the engine may plan and take in events.
    */
   solveRequest(request: PlanRequest, giveWay?: () => void): Solved {
     if (!this.#mirror.ready) return { kind: 'behind' };
@@ -158,6 +162,8 @@ export class SolverEngine {
     };
     return this.#solve({
       pods,
+      waiting: waitingIn(this.#mirror, new Set(request.podUids)),
+      isToldOf: request.commit !== undefined,
       without: new Set(request.withoutNodes),
       cause: { kind: 'replacement', ...about },
       budgetMs: request.budgetMs,
@@ -171,10 +177,15 @@ export class SolverEngine {
 
   #solve(task: {
     pods: readonly Pod[];
+    /** Other pods, which keep the room that they fit in. */
+    waiting: readonly Pod[];
+    /** Whether a decision tells of the plan, and of its proven bound. */
+    isToldOf: boolean;
     without: ReadonlySet<string>;
     cause: PlanCause;
     budgetMs: number;
     priceBelowMicrosPerHour?: number;
+    /** The nodes that may take the pods, by name. Absent: all may. */
     open?: ReadonlySet<string>;
     giveWay?: () => void;
   }): Solved {
@@ -183,7 +194,7 @@ export class SolverEngine {
     // The mirror may go on while the plan gives way.
     const admissionSeen: AdmissionNumber = this.#mirror.admission;
     const { incarnation, sequence } = this.#mirror.position;
-    const snapshot = snapshotOf(this.#mirror, {
+    const known = snapshotOf(this.#mirror, {
       ...task,
       moving: new Set(task.pods.map((pod) => pod.uid)),
       nowMs: startedMs,
@@ -197,6 +208,8 @@ export class SolverEngine {
       ...time.options(task.budgetMs),
     };
     const pods = task.pods.toSorted((a, b) => compareText(a.uid, b.uid));
+    // Pods that wait may go to any node, so they do not crowd the nodes that are open.
+    const snapshot = opening(keepingRoom(known, task.waiting, options).snapshot, task.open);
     const made = plan(snapshot, pods, options);
     const draft = {
       cause: task.cause,
@@ -208,7 +221,10 @@ export class SolverEngine {
       solveMs: time.spentMs(),
     };
     const id = planIdOf(this.#options.hash, draft);
-    this.#proofs.keep({ planId: id, plan: made, planned: { snapshot, pods, options } });
+    // The proof runs beside other work, in no lane, so it must not give way.
+    const { giveWay: _, shouldStop: __, ...rules } = options;
+    if (task.isToldOf)
+      this.#proofs.keep({ planId: id, plan: made, planned: { snapshot, pods, options: rules } });
     return { kind: 'plan', message: { id, ...draft } };
   }
 

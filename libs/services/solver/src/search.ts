@@ -1,17 +1,12 @@
 import type { FoundCommand, SearchReply, SearchRequest } from '@dovetail/contracts';
 import { type NodeClaim, poolKey } from '@dovetail/core-api';
-import {
-  type Command,
-  type NodeView,
-  searchInSlices,
-  withWaiting,
-} from '@dovetail/core-disruption';
-import { isUnplaced } from '@dovetail/core-kube-model';
+import { type Command, type NodeView, searchInSlices } from '@dovetail/core-disruption';
 import type { PlanOptions } from '@dovetail/core-scheduling';
 
 import type { Mirror } from './mirror.js';
 import { OwnTime } from './own-time.js';
 import { snapshotOf } from './snapshot.js';
+import { keepingRoom, waitingIn } from './waiting.js';
 
 /** The most plans of one search. Time ends most searches earlier. */
 const triesMax = 1_000_000;
@@ -55,7 +50,7 @@ export function* searchOn(
   // The mirror may go on while a plan gives way, so all is read before the first plan.
   const { incarnation, sequence } = mirror.position;
   const views = [...mirror.cluster.claims.values()].map((claim) => viewOf(mirror, claim, prices));
-  const { snapshot, promised } = withWaiting(known, waitingIn(mirror), options);
+  const { snapshot, nodeUids: promised } = keepingRoom(known, waitingIn(mirror), options);
   const input = {
     snapshot,
     views,
@@ -77,12 +72,6 @@ export function* searchOn(
     const complete = ended === 'complete' && commands.length <= commandsMax;
     return { commands: commands.slice(0, commandsMax).map(foundOf), complete, tries };
   }
-}
-
-/** Pods that wait and have no promise. */
-function waitingIn({ cluster, promises }: Mirror) {
-  const promised = new Set([...promises.values()].flatMap(({ podUids }) => podUids));
-  return [...cluster.pods.values()].filter((pod) => isUnplaced(pod) && !promised.has(pod.uid));
 }
 
 function viewOf(

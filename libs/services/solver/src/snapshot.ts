@@ -8,7 +8,7 @@ import {
   typesOfPool,
 } from '@dovetail/core-cluster';
 import { type InstanceType, typesWithPoolKubelet } from '@dovetail/core-ec2-model';
-import type { ExistingNode, PoolOptions, Snapshot } from '@dovetail/core-scheduling';
+import type { PoolOptions, Snapshot } from '@dovetail/core-scheduling';
 
 import type { Mirror } from './mirror.js';
 
@@ -22,8 +22,6 @@ export type SnapshotChoices = {
   readonly moving: ReadonlySet<string>;
   /** Offerings that cost this much or more are left out. */
   readonly priceBelowMicrosPerHour?: number;
-  /** The nodes that may take pods, by name. Absent: all may. */
-  readonly open?: ReadonlySet<string>;
   readonly nowMs: number;
 };
 
@@ -36,27 +34,29 @@ export function snapshotOf(mirror: Mirror, choices: SnapshotChoices): Snapshot {
     catalogRevision: catalog.revision,
     admissionHead: `${admission.epoch}.${admission.number}`,
     pools: byUid(cluster.pools).map((pool) => poolOptions(mirror, catalog, pool, choices)),
-    nodes: openAmong(
-      mirror.room.by({
-        typesOf: (claim) => typesOfClaim(catalog, cluster, claim),
-        promisedTo: (holderUid) => mirror.promisedTo(holderUid),
-        without: choices.without,
-        moving: choices.moving,
-      }),
-      choices,
-    ),
+    nodes: mirror.room.by({
+      typesOf: (claim) => typesOfClaim(catalog, cluster, claim),
+      promisedTo: (holderUid) => mirror.promisedTo(holderUid),
+      without: choices.without,
+      moving: choices.moving,
+    }),
     ...snapshotObjects(cluster),
   };
 }
 
-/** Nodes that are not open take no pods; the rules of pods that move still count theirs. */
-const openAmong = (
-  nodes: readonly ExistingNode[],
-  { open }: Pick<SnapshotChoices, 'open'>,
-): readonly ExistingNode[] =>
-  open === undefined
-    ? nodes
-    : nodes.map((node) => (open.has(node.name) ? node : { ...node, cordoned: true }));
+/**
+ * The same snapshot, with nodes that may take pods only by these names; absent: all may. Nodes that
+ * are not open keep their pods, which the rules of pods that move count.
+ */
+export const opening = (snapshot: Snapshot, names?: ReadonlySet<string>): Snapshot =>
+  names === undefined
+    ? snapshot
+    : {
+        ...snapshot,
+        nodes: snapshot.nodes.map((node) =>
+          names.has(node.name) ? node : { ...node, cordoned: true },
+        ),
+      };
 
 const none: TypesByName = new Map();
 /** Stands for the settings of a pool that has none, as a key. */
