@@ -58,7 +58,7 @@ function handle(question: Question): void {
   }
 }
 
-/** A look at the port takes some microseconds. So many milliseconds are little for a pod to wait. */
+/** A look at the port takes some microseconds. Two milliseconds are little for a pod to wait. */
 const lookEveryMs = 2;
 let lookedMs = 0;
 
@@ -85,7 +85,7 @@ function inBuffer(event: FollowEvent): FollowEvent {
   return { ...event, message: { ...event.message, payload } };
 }
 
-/** An error of the mirror ends the thread. It must not end in the plan that takes the message in. */
+/** An error of the mirror ends the thread, and not only the plan that takes the message in. */
 function takeIn(question: Question): void {
   try {
     handle(question);

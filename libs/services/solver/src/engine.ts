@@ -64,6 +64,22 @@ type NoPlan =
 /** A plan, or the reason why there is none. */
 export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | NoPlan;
 
+/** What is planned, and what the plan may use. */
+type Task = {
+  readonly pods: readonly Pod[];
+  /** Other pods, which keep the room that they fit in. */
+  readonly waiting: readonly Pod[];
+  /** Whether a decision tells of the plan, and of its proven bound. */
+  readonly isToldOf: boolean;
+  readonly without: ReadonlySet<string>;
+  readonly cause: PlanCause;
+  readonly budgetMs: number;
+  readonly priceBelowMicrosPerHour?: number;
+  /** The nodes that may take the pods, by name. Absent: all may. */
+  readonly open?: ReadonlySet<string>;
+  readonly giveWay?: () => void;
+};
+
 /**
  * A mirror of the bus, with the planner on it. It takes the messages of the followed streams in
  * order, and solves on demand. It does no I/O, so it can live in a worker thread and be replayed.
@@ -175,20 +191,7 @@ export class SolverEngine {
     });
   }
 
-  #solve(task: {
-    pods: readonly Pod[];
-    /** Other pods, which keep the room that they fit in. */
-    waiting: readonly Pod[];
-    /** Whether a decision tells of the plan, and of its proven bound. */
-    isToldOf: boolean;
-    without: ReadonlySet<string>;
-    cause: PlanCause;
-    budgetMs: number;
-    priceBelowMicrosPerHour?: number;
-    /** The nodes that may take the pods, by name. Absent: all may. */
-    open?: ReadonlySet<string>;
-    giveWay?: () => void;
-  }): Solved {
+  #solve(task: Task): Solved {
     const time = new OwnTime(this.#options.nowMs, task.giveWay);
     const startedMs = this.#options.nowMs();
     // The mirror may go on while the plan gives way.
@@ -199,14 +202,7 @@ export class SolverEngine {
       moving: new Set(task.pods.map((pod) => pod.uid)),
       nowMs: startedMs,
     });
-    const options: PlanOptions = {
-      ...defaultPlanOptions,
-      ...defaultSizing,
-      stepsMax: Math.max(0, task.pods.length - 1) * stepsPerPod,
-      ...(task.open === undefined ? {} : { existingNodes: 'filled' }),
-      ...this.#options.planOptions,
-      ...time.options(task.budgetMs),
-    };
+    const options = this.#planOptions(task, time);
     const pods = task.pods.toSorted((a, b) => compareText(a.uid, b.uid));
     // Pods that wait may go to any node, so they do not crowd the nodes that are open.
     const snapshot = opening(keepingRoom(known, task.waiting, options).snapshot, task.open);
@@ -228,9 +224,21 @@ export class SolverEngine {
     return { kind: 'plan', message: { id, ...draft } };
   }
 
+  #planOptions(task: Task, time: OwnTime): PlanOptions {
+    return {
+      ...defaultPlanOptions,
+      ...defaultSizing,
+      stepsMax: Math.max(0, task.pods.length - 1) * stepsPerPod,
+      ...(task.open === undefined ? {} : { existingNodes: 'filled' }),
+      ...this.#options.planOptions,
+      ...time.options(task.budgetMs),
+    };
+  }
+
   /**
    * Searches for nodes to give up, within `budgetMs`. It yields before each plan, and calls
-   * `giveWay` between the steps of one, so that batches are planned in between. Undefined: the mirror is not complete yet.
+   * `giveWay` between the steps of one, so that batches are planned in between. Undefined: the
+   * mirror is not complete yet.
    */
   search(
     request: SearchRequest,

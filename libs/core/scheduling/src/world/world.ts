@@ -78,19 +78,16 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   registerRunning(snapshot, groups);
   options.giveWay?.();
   const classes = classesOf(pods, {
-    dimensions,
-    selection,
-    shapes,
-    groups,
-    volumes,
+    ...{ dimensions, selection, shapes, groups, volumes },
     preferences: options.preferencePolicy,
     assumed: options.assumedRequests,
     taintPreferences: someTaintIsPreference(snapshot),
     takenClaim: takenClaims(pods, snapshot, moving),
   });
   const states = new StateTable(templates, wellKnown);
-  options.giveWay?.();
   const { giveWay } = options;
+  giveWay?.();
+  const counted = { groups, classes, selection, templates, wellKnown, moving, giveWay };
   return {
     snapshot,
     options,
@@ -102,14 +99,6 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
     groups,
     nodes: nodeRoomsOf(snapshot, { dimensions, daemons, volumes, moving, giveWay }),
     states,
-    standings: standingsOf(snapshot, {
-      groups,
-      classes,
-      selection,
-      templates,
-      wellKnown,
-      moving,
-      giveWay,
-    }),
+    standings: standingsOf(snapshot, counted),
   };
 }
