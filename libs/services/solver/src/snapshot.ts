@@ -4,22 +4,16 @@ import {
   type CatalogView,
   snapshotObjects,
   type TypesByName,
-  typesOfClaim,
   typesOfPool,
 } from '@dovetail/core-cluster';
 import { type InstanceType, typesWithPoolKubelet } from '@dovetail/core-ec2-model';
 import type { PoolOptions, Snapshot } from '@dovetail/core-scheduling';
 
+import { type NodeChoices, nodesOf, typesNow } from './kept-snapshot.js';
 import type { Mirror } from './mirror.js';
 
 /** How a snapshot differs from the mirror's present state. */
-export type SnapshotChoices = {
-  /** Nodes (by name) that are drained, and claims that no node comes for. */
-  readonly without: ReadonlySet<string>;
-  /**
-   * UIDs of pods that are being planned. They take no room on the nodes where they are bound now.
-   */
-  readonly moving: ReadonlySet<string>;
+export type SnapshotChoices = NodeChoices & {
   /** Offerings that cost this much or more are left out. */
   readonly priceBelowMicrosPerHour?: number;
   readonly nowMs: number;
@@ -34,12 +28,7 @@ export function snapshotOf(mirror: Mirror, choices: SnapshotChoices): Snapshot {
     catalogRevision: catalog.revision,
     admissionHead: `${admission.epoch}.${admission.number}`,
     pools: byUid(cluster.pools).map((pool) => poolOptions(mirror, catalog, pool, choices)),
-    nodes: mirror.room.by({
-      typesOf: (claim) => typesOfClaim(catalog, cluster, claim),
-      promisedTo: (holderUid) => mirror.promisedTo(holderUid),
-      without: choices.without,
-      moving: choices.moving,
-    }),
+    nodes: nodesOf(mirror, catalog, choices),
     ...snapshotObjects(cluster),
   };
 }
@@ -112,30 +101,14 @@ function poolOptions(
   pool: Pool,
   choices: SnapshotChoices,
 ): PoolOptions {
-  const types = [...typesOfPool(catalog, pool).values()];
+  const types = typesNow(mirror.catalog, typesOfPool(catalog, pool), choices.nowMs);
   // The launcher publishes a class's types only while the class is usable. Legacy classes have no
   // other sign of it.
   return {
     pool: types.length > 0 ? pool : { ...pool, ready: false },
-    instanceTypes: types.map((type) => withAvailability(mirror, type, choices)),
+    instanceTypes: types,
     ...(choices.priceBelowMicrosPerHour === undefined
       ? {}
       : { priceBelowMicrosPerHour: choices.priceBelowMicrosPerHour }),
-  };
-}
-
-function withAvailability(
-  mirror: Mirror,
-  type: InstanceType,
-  { nowMs }: SnapshotChoices,
-): InstanceType {
-  const out = (offering: InstanceType['offerings'][number]): boolean =>
-    mirror.catalog.isUnavailable({ ...offering, instanceType: type.name }, nowMs);
-  if (!type.offerings.some((offering) => offering.available && out(offering))) return type;
-  return {
-    ...type,
-    offerings: type.offerings.map((offering) =>
-      out(offering) ? { ...offering, available: false } : offering,
-    ),
   };
 }
