@@ -12,7 +12,8 @@ import { worldOf } from './world/world.js';
 
 /**
  * The places of pods on nodes that exist, largest pods first, as a plan begins with them. Pods that
- * need a new node are left out. It packs no new nodes and explains nothing, so it takes a part of a
+ * need a new node are left out, though a spread counts them in the domains of their nodes. It packs
+ * no new nodes and explains nothing, so it takes a part of a
  * plan's time: it grows with the nodes and with the kinds of pods, hardly with their number.
  */
 export function placesOnExisting(

@@ -20,14 +20,16 @@ afterEach(() => {
 });
 
 /** An engine over a node with four pods, and a pod that waits. */
-async function engineOfFive(): Promise<SolverEngine> {
+async function engineOfFive(
+  options: Parameters<SolverStage['solver']>[1] = {},
+): Promise<SolverEngine> {
   await stage.basics();
   await stage.tell('node', m5Node('n1'));
   const bound = { nodeName: 'n1', phase: 'Running', unschedulable: false } as const;
   for (const uid of pods)
     await stage.tell('pod', podValue(uid, { ...bound, requests: { cpu: 1_500, pods: 1 } }));
   await stage.tell('pod', podValue('waits'));
-  stage.solver('one');
+  stage.solver('one', options);
   await stage.advance(50);
   const [engine] = stage.engines;
   if (engine === undefined) throw new Error('a solver has an engine');
@@ -85,6 +87,31 @@ test('a plan under way answers a batch at its next step, and is the same plan', 
     expect(both.plans.get('what-if')).toEqual(alone.plans.get('what-if'));
     expect(both.plans.get('batch')).toMatchObject({ placements: [{ podUids: ['waits'] }] });
   }
+});
+
+test('the bound of a batch can be proven, though its plan interrupted a what-if', async () => {
+  // A proof that begins asks for a solver.
+  let proofs = 0;
+  const solve = () => Promise.reject(new Error('not reached'));
+  const prover = () => ((proofs += 1), { solve });
+  const engine = await engineOfFive({ prover });
+  let step = 0;
+  const ids: string[] = [];
+  const note = (solved: Solved): void =>
+    void ids.push(solved.kind === 'plan' ? solved.message.id : solved.kind);
+  const done = { resolve: note, reject: () => undefined };
+  const desk: EngineDesk = new EngineDesk(engine, stage.clock, {
+    receive: () => {
+      step += 1;
+      if (step === 3) desk.solveBatch(batch(), 100, done);
+    },
+  });
+  desk.solveRequest(whatIf, done);
+  const [ofBatch = '', ofWhatIf = ''] = ids;
+  await engine.proveBound(ofWhatIf, 1_000);
+  expect(proofs).toBe(0);
+  await engine.proveBound(ofBatch, 1_000);
+  expect(proofs).toBe(1);
 });
 
 test('a plan says what it saw when it began, though events are taken in meanwhile', async () => {
