@@ -64,7 +64,7 @@ type NoPlan =
 /** A plan, or the reason why there is none. */
 export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | NoPlan;
 
-/** What is planned, and what the plan may use. */
+/** The pods to plan, and the means of the plan. */
 type Task = {
   readonly pods: readonly Pod[];
   /** Other pods, which keep the room that they fit in. */

@@ -13,7 +13,7 @@ export type Done<T> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** What the lanes ask of the thread that they run in. */
+/** The thread that the lanes run in. */
 export type Thread = {
   /** Hands in the questions that have come meanwhile. Absent: each is handed in as it comes. */
   readonly receive?: () => void;

@@ -80,7 +80,7 @@ export class Mirror {
     return { pods: pods.filter(isWaiting), reserved: reservedNow(promise ?? {}, podOf) };
   }
 
-  /** The number of events of the state feed so far. What was made of the mirror holds as long. */
+  /** The number of events of the state feed so far. While it is the same, so is the mirror. */
   get changes(): number {
     return this.#changes;
   }

@@ -38,7 +38,7 @@ async function cluster(
   await stage.advance(50);
 }
 
-/** What becomes of the pod of n1 if n1 goes. */
+/** The plan for the pod of n1, as if n1 were gone. */
 async function withoutN1(request: Partial<PlanRequest> = {}): Promise<unknown> {
   const answer = requestPlan(
     stage.channel,
