@@ -12,6 +12,7 @@ import {
   stateEventOf,
 } from '@dovetail/contracts';
 import { poolKey } from '@dovetail/core-api';
+import { keepingRoom } from '@dovetail/core-disruption';
 import { compareText, isUnplaced, type Pod, uprooted } from '@dovetail/core-kube-model';
 import type { DebugState, FollowEvent, Hash } from '@dovetail/core-ports';
 import {
@@ -27,7 +28,7 @@ import { OwnTime } from './own-time.js';
 import { type Pause, Proofs, type Prover } from './proofs.js';
 import { searchOn } from './search.js';
 import { opening, snapshotOf } from './snapshot.js';
-import { keepingRoom, waitingIn } from './waiting.js';
+import { waitingIn } from './waiting.js';
 
 /** The identity and the settings of an engine. */
 export type EngineOptions = {

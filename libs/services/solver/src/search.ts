@@ -1,12 +1,17 @@
 import type { FoundCommand, SearchReply, SearchRequest } from '@dovetail/contracts';
 import { type NodeClaim, poolKey } from '@dovetail/core-api';
-import { type Command, type NodeView, searchInSlices } from '@dovetail/core-disruption';
+import {
+  type Command,
+  keepingRoom,
+  type NodeView,
+  searchInSlices,
+} from '@dovetail/core-disruption';
 import type { PlanOptions } from '@dovetail/core-scheduling';
 
 import type { Mirror } from './mirror.js';
 import { OwnTime } from './own-time.js';
 import { snapshotOf } from './snapshot.js';
-import { keepingRoom, waitingIn } from './waiting.js';
+import { waitingIn } from './waiting.js';
 
 /** The most plans of one search. Time ends most searches earlier. */
 const triesMax = 1_000_000;

@@ -28,7 +28,8 @@ const brokenNow = [
   {
     seed: 135_465_784,
     hours: 25,
-    broke: 'a Node that joins after its claim is gone stays when its instance is collected',
+    broke:
+      'a claim is released while EC2 does not show its instance yet, whose Node joins and stays',
   },
 ];
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { emptySinceAnnotation } from '../causes/emptiness.js';
 import type { NodeView } from '../facts/view.js';
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
-import { decide } from './decide.js';
+import { type Beginning, decide } from './decide.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -19,15 +19,17 @@ const due = (name: string, more: Partial<NodeView> = {}): NodeView =>
     ...more,
   });
 
+/** The pool of empty nodes, with a budget of so many. */
+const limitedTo = (count: number) => {
+  const budgets = [{ nodes: { count } }];
+  return pool({ disruption: { policy: 'WhenEmpty', consolidateAfterMs: 30_000, budgets } });
+};
+const nameOf = ({ view: { claim: held } }: Pick<Beginning, 'view'>): string => held.name;
+const named = (one: Beginning): readonly string[] => [nameOf(one), one.cause];
+
 describe('a pass', () => {
   test('retires the longest empty first, as far as the budget allows, and names the budget that held back the rest', () => {
-    const limited = pool({
-      disruption: {
-        policy: 'WhenEmpty',
-        consolidateAfterMs: 30_000,
-        budgets: [{ nodes: { count: 1 } }],
-      },
-    });
+    const limited = limitedTo(1);
     const pass = decide(
       [
         due('a', { pool: limited }),
@@ -35,41 +37,18 @@ describe('a pass', () => {
       ],
       options,
     );
-    expect(
-      pass.begin.map(
-        ({
-          view: {
-            claim: { name },
-          },
-          cause,
-        }) => [name, cause],
-      ),
-    ).toEqual([['b', 'empty']]);
+    expect(pass.begin.map(named)).toEqual([['b', 'empty']]);
     expect(pass.exhausted.map(({ note: { code } }) => code)).toEqual(['budget-spent']);
   });
 
   test('leaves the budget to others while a node pauses after it was given up', () => {
-    const limited = pool({
-      disruption: {
-        policy: 'WhenEmpty',
-        consolidateAfterMs: 30_000,
-        budgets: [{ nodes: { count: 1 } }],
-      },
-    });
+    const limited = limitedTo(1);
     const given = claim('b', { annotations: emptyAt(90_000) });
     const pass = decide([due('a', { pool: limited }), due('b', { pool: limited, claim: given })], {
       ...options,
       pauses: ({ name }) => name === 'b',
     });
-    expect(
-      pass.begin.map(
-        ({
-          view: {
-            claim: { name },
-          },
-        }) => name,
-      ),
-    ).toEqual(['a']);
+    expect(pass.begin.map(nameOf)).toEqual(['a']);
     expect(pass.exhausted).toEqual([]);
   });
 
@@ -77,13 +56,7 @@ describe('a pass', () => {
     ['no longer counts once its instance ends', ['karpenter.sh/termination'], ['a', 'b']],
     ['counts while finalizers of others keep its Node', ['example.com/keeper'], ['a']],
   ])('a node that has gone %s', (_what, finalizers, retired) => {
-    const half = pool({
-      disruption: {
-        policy: 'WhenEmpty',
-        consolidateAfterMs: 30_000,
-        budgets: [{ nodes: { count: 2 } }],
-      },
-    });
+    const half = limitedTo(2);
     const ending = claim('gone', { deletionMs: options.nowMs });
     const told = { type: 'InstanceTerminating', status: 'True' } as const;
     const over = view({
@@ -98,17 +71,11 @@ describe('a pass', () => {
       pool: half,
     });
     const views = [over, due('a', { pool: half }), due('b', { pool: half })];
-    expect(decide(views, options).begin.map((start) => start.view.claim.name)).toEqual(retired);
+    expect(decide(views, options).begin.map(nameOf)).toEqual(retired);
   });
 
   test('expired nodes come first, ask no budget, and use it up for the others', () => {
-    const limited = pool({
-      disruption: {
-        policy: 'WhenEmpty',
-        consolidateAfterMs: 30_000,
-        budgets: [{ nodes: { count: 1 } }],
-      },
-    });
+    const limited = limitedTo(1);
     const old = view({
       claim: claim('old', { expireAfterMs: 1 }),
       node: node('old', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } }),
@@ -116,16 +83,7 @@ describe('a pass', () => {
       pods: [pod('p')],
     });
     const pass = decide([due('a', { pool: limited }), old], options);
-    expect(
-      pass.begin.map(
-        ({
-          view: {
-            claim: { name },
-          },
-          cause,
-        }) => [name, cause],
-      ),
-    ).toEqual([['old', 'expired']]);
+    expect(pass.begin.map(named)).toEqual([['old', 'expired']]);
   });
 
   test('begins to replace five expired nodes of a pool at once, the longest expired first', () => {
@@ -136,7 +94,7 @@ describe('a pass', () => {
       }),
     );
     const { begin, eligible } = decide(views, options);
-    expect(begin.map((start) => start.view.claim.name)).toEqual(['c7', 'c6', 'c5', 'c4', 'c3']);
+    expect(begin.map(nameOf)).toEqual(['c7', 'c6', 'c5', 'c4', 'c3']);
     expect(eligible.get('expired')).toBe(8);
   });
 
@@ -149,7 +107,7 @@ describe('a pass', () => {
     );
     const pauses = ({ name }: { readonly name: string }): boolean => name < 'c3';
     const { begin } = decide(views, { ...options, pauses });
-    expect(begin.map((start) => start.view.claim.name)).toEqual(['c3', 'c4', 'c5', 'c6']);
+    expect(begin.map(nameOf)).toEqual(['c3', 'c4', 'c5', 'c6']);
   });
 
   test('asks of a node with pods not whether it may be disrupted', () => {
@@ -182,14 +140,7 @@ describe('a pass', () => {
 
   test('does not depend on the order of the nodes', () => {
     const views = [due('a'), due('b'), due('c')];
-    const names = (order: readonly NodeView[]) =>
-      decide(order, options).begin.map(
-        ({
-          view: {
-            claim: { name },
-          },
-        }) => name,
-      );
+    const names = (order: readonly NodeView[]) => decide(order, options).begin.map(nameOf);
     expect(names(views)).toEqual(names(views.toReversed()));
   });
 });
@@ -197,14 +148,11 @@ describe('a pass', () => {
 test('a pass never retires more empty nodes than the budget allows, and none twice', () =>
   fc.assert(
     fc.property(fc.nat({ max: 6 }), fc.nat({ max: 6 }), (nodes, allowed) => {
-      const budgets = [{ nodes: { count: allowed } }];
-      const limited = pool({
-        disruption: { policy: 'WhenEmpty', consolidateAfterMs: 30_000, budgets },
-      });
+      const limited = limitedTo(allowed);
       const views = Array.from({ length: nodes }, (_, index) =>
         due(`n${String(index)}`, { pool: limited }),
       );
-      const retired = decide(views, options).begin.map((one) => one.view.claim.name);
+      const retired = decide(views, options).begin.map(nameOf);
       expect(retired).toHaveLength(Math.min(nodes, allowed));
       expect(new Set(retired).size).toBe(retired.length);
     }),

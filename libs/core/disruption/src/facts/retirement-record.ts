@@ -63,6 +63,17 @@ const causes: readonly string[] = [
   'underutilized',
 ] satisfies readonly RetirementCause[];
 const numberFields = ['deadlineMs', 'drainMs', 'askedMs', 'unplaced', 'answeredMs'] as const;
+const textFields = ['detail', 'planId', 'disruption'] as const;
+
+/** The fields of these names that have this type. */
+const fieldsOf = (
+  value: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  type: 'number' | 'string',
+): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    names.flatMap((name) => (typeof value[name] === type ? [[name, value[name]]] : [])),
+  );
 
 /**
  * Reads the annotation. Undefined when it is absent or malformed: then Dovetail is not retiring the
@@ -76,47 +87,20 @@ export function parseRetirement(text: string | undefined): Retirement | undefine
     return undefined;
   }
   if (!isRecord(value)) return undefined;
-  const { cause, atMs, detail, planId, disruption } = value;
+  const { cause, atMs } = value;
   if (typeof cause !== 'string' || !causes.includes(cause) || typeof atMs !== 'number')
     return undefined;
-  const numbers = Object.fromEntries(
-    numberFields.flatMap((key) => (typeof value[key] === 'number' ? [[key, value[key]]] : [])),
-  );
   return {
     cause: cause as RetirementCause,
     atMs,
-    ...numbers,
-    ...(typeof detail === 'string' ? { detail } : {}),
-    ...(typeof planId === 'string' ? { planId } : {}),
-    ...(typeof disruption === 'string' ? { disruption } : {}),
+    ...fieldsOf(value, numberFields, 'number'),
+    ...fieldsOf(value, textFields, 'string'),
   };
 }
 
 /** Writes the annotation. Equal retirements give equal text. */
-export const renderRetirement = ({
-  cause,
-  atMs,
-  deadlineMs,
-  drainMs,
-  detail,
-  planId,
-  disruption,
-  askedMs,
-  unplaced,
-  answeredMs,
-}: Retirement): string =>
-  JSON.stringify({
-    cause,
-    atMs,
-    deadlineMs,
-    drainMs,
-    detail,
-    planId,
-    disruption,
-    askedMs,
-    unplaced,
-    answeredMs,
-  });
+export const renderRetirement = (retirement: Retirement): string =>
+  JSON.stringify(retirement, ['cause', 'atMs', ...numberFields, ...textFields]);
 
 /** The cause as Karpenter's metrics name it: an interruption by its kind. */
 export const shownCause = ({ cause, detail }: Pick<Retirement, 'cause' | 'detail'>): string =>

@@ -112,6 +112,7 @@ export class Consolidations {
    */
   async #next(found: Candidates, stop: StopSignal): Promise<NextProposed> {
     const { consolidation } = this.#context.config;
+    if (consolidation === 'none') return { kind: 'nothing' };
     const canRecord = consolidation !== 'delete' && (await this.#commands.areServed());
     if (consolidation === 'search') {
       const tell = (candidate: Candidate, why: DisruptionNote): void => this.#tell(candidate, why);

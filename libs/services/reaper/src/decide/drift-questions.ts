@@ -1,7 +1,6 @@
 import type { PlanReply } from '@dovetail/contracts';
 import type { NodeClaim } from '@dovetail/core-api';
-import { type DisruptionNote, type NodeView, note } from '@dovetail/core-disruption';
-import { isReschedulable } from '@dovetail/core-kube-model';
+import { type DisruptionNote, movingPods, type NodeView, note } from '@dovetail/core-disruption';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { countText, Wake } from '@dovetail/service-kit';
 
@@ -94,7 +93,8 @@ export class DriftQuestions {
     const { cluster, deps, events } = this.#context;
     const view = cluster.viewOf(cluster.claims.get(claim.uid) ?? claim);
     const { node } = view;
-    const pods = view.pods.filter(isReschedulable);
+    const nowMs = deps.clock.nowMs();
+    const pods = movingPods(view.pods, { budgetsOf: cluster.budgetsOf, nowMs });
     const reply =
       node === undefined
         ? undefined
