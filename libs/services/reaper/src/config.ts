@@ -254,7 +254,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   termination: {
     concurrency: 100,
     drainMinMs: 5_000,
-    // EC2 is seldom behind by more than seconds; twice what the launcher bears before it buys again.
+    // EC2 is seldom behind by more than seconds. The launcher buys again after half of this.
     hiddenMsMax: 60_000,
     drainPauseMs: 1_000,
     instancePauseMs: 2_000,
