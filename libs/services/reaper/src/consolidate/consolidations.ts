@@ -12,7 +12,7 @@ import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { Turns } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { tellExhausted, tellStays } from '../outside/disruption-events.js';
+import { tellExhausted, tellStays, tellUnrecorded } from '../outside/disruption-events.js';
 import type { Commands } from '../retire/commands.js';
 import { countOutdated } from '../retire/disruption-counts.js';
 import type { Retirer } from '../retire/retirer.js';
@@ -115,7 +115,9 @@ export class Consolidations {
   async #next(found: Candidates, stop: StopSignal): Promise<NextProposed> {
     const { consolidation } = this.#context.config;
     if (consolidation === 'none') return { kind: 'nothing' };
-    const canRecord = consolidation !== 'delete' && (await this.#commands.areServed());
+    const mayRecord = consolidation !== 'delete';
+    const canRecord = mayRecord && (await this.#commands.areServed());
+    if (mayRecord && !canRecord) this.#tellUnrecorded(found);
     if (consolidation === 'search') {
       const tell = (candidate: Candidate, why: DisruptionNote): void => this.#tell(candidate, why);
       return this.#searched.next({ found, canRecord, tell }, stop);
@@ -125,6 +127,11 @@ export class Consolidations {
     const together = isTogether ? await searchTogether(this.#context, found, stop) : undefined;
     if (together !== undefined) return { kind: 'commands', proposed: [together] };
     return this.#oneByOne(found, canRecord, stop);
+  }
+
+  #tellUnrecorded({ candidates }: Candidates): void {
+    const pools = new Map(candidates.map(({ view: { pool } }) => [pool.uid, pool]));
+    for (const pool of pools.values()) tellUnrecorded(this.#context.events, pool);
   }
 
   /** The first command of one node. Nodes that were looked at in vain wait for the next round. */
