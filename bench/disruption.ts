@@ -172,7 +172,7 @@ const nothing: Plan = {
   stats: { pods: 0, classes: 0, instanceTypes: 0 },
 };
 
-/** What disruption holds and asks in a large cluster. */
+/** Measures how long disruption holds a large cluster's reaper, and what it asks. */
 export async function disruption(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: flags });
   const [nodes, pods] = [Number(values.nodes), Number(values.pods)];

@@ -1,4 +1,4 @@
 import type { createReaper } from '@dovetail/service-reaper';
 
-/** What a reaper needs of the outside. */
+/** The outside that a reaper reaches. */
 export type ReaperDeps = Parameters<typeof createReaper>[0];

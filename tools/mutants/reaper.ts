@@ -5,6 +5,20 @@ const src = 'libs/services/reaper/src';
 /** Mistakes in the shell that retires nodes. */
 export const reaperMutants: readonly Mutant[] = [
   {
+    place: `${src}/retire/commands.ts`,
+    from: 'if (record !== undefined && record.endedMs === undefined) continue;',
+    to: '',
+    means: 'a node is given back because the watch of commands is behind',
+    tests: `${src}/races`,
+  },
+  {
+    place: 'libs/core/disruption/src/end/termination.ts',
+    from: 'isToldToEnd(facts.claim) && !mayBeHidden(facts)',
+    to: 'isToldToEnd(facts.claim)',
+    means: 'a claim is released while EC2 may hide its new instance',
+    tests: `${src}/ending.test`,
+  },
+  {
     place: `${src}/consolidate/consolidations.ts`,
     from: 'const mayBuy = command.nodesIn.length > 0;',
     to: 'const mayBuy = command.nodesIn.length >= 0;',
@@ -20,8 +34,8 @@ export const reaperMutants: readonly Mutant[] = [
   },
   {
     place: `${src}/retire/commands.ts`,
-    from: 'if (record.name !== this.#beginning) await this.#advance(record);',
-    to: 'await this.#advance(record);',
+    from: 'if (record.name === this.#beginning) continue;',
+    to: '',
     means: 'a command is taken back while its nodes are being tainted',
     tests: `${src}/races`,
   },

@@ -120,6 +120,32 @@ describe('a command of several nodes', () => {
     expect(await cluster.pass(60, () => cluster.names(nodes).join() === 'new-1', 1_000)).toBe(true);
   });
 
+  test('goes on while the API server says for a moment that it does not know commands', async () => {
+    await dearNodes('all');
+    const solver = replacements({ ...cheaper, afterMs: 40_000 });
+    let isServed = true;
+    const kube: KubeApi = {
+      ...cluster.kube,
+      serves: async (resource) =>
+        (isServed || resource.kind !== 'Disruption') && cluster.kube.serves(resource),
+      watch: async function* (options, stop) {
+        for await (const event of cluster.kube.watch(options, stop)) {
+          // The watch of an API that is not served ends.
+          if (!isServed && options.resource.kind === 'Disruption') return;
+          yield event;
+        }
+      },
+    };
+    reap({ config: { consolidation: 'all' }, kube });
+    expect(await cluster.pass(60, () => solver.plans.length === 1, 250)).toBe(true);
+    isServed = false;
+    await touchCommands();
+    await cluster.pass(10);
+    isServed = true;
+    expect([tainted('n1'), tainted('n3')]).toEqual([true, true]);
+    expect(await cluster.pass(90, () => cluster.names(nodes).join() === 'new-1', 1_000)).toBe(true);
+  });
+
   test('that is taken back leaves the node that it bought if pods run there', async () => {
     await dearNodes('all');
     const solver = replacements({
@@ -159,6 +185,14 @@ function refusingOnce(): { readonly kube: KubeApi; readonly isRefused: () => boo
     },
   };
   return { kube, isRefused: () => isRefused };
+}
+
+/** Changes each command, so that its watch has something to show. */
+async function touchCommands(): Promise<void> {
+  const resource = kubeResources.disruptions;
+  const body = { metadata: { labels: { touched: 'true' } } };
+  for (const name of cluster.names(resource))
+    await cluster.kube.patch({ resource, name }, { type: 'merge', body });
 }
 
 /** A node of a command's plan, which keeps room for a pod that is not there any more. */

@@ -19,7 +19,7 @@ const unconsolidatable: ReadonlySet<string> = new Set<DisruptionNote['code']>([
 ]);
 
 /** An Event Unconsolidatable of a node is repeated after 15 min, whatever it says (Karpenter's). */
-const unconsolidatableRepeat: EventRepeat = { sameAs: 'unconsolidatable', afterMs: 900_000 };
+const staysRepeat: EventRepeat = { sameAs: 'unconsolidatable', afterMs: 900_000 };
 /** An Event of a pool's spent budget is repeated after 1 min: budgets change each minute. */
 const budgetRepeat: EventRepeat = { afterMs: 60_000 };
 
@@ -58,7 +58,7 @@ export function tellStays(events: Events, view: NodeView, note: DisruptionNote):
     return;
   }
   for (const about of subjectsOf(view))
-    events.record({ about, type, reason: 'Unconsolidatable', message }, unconsolidatableRepeat);
+    events.record({ about, type, reason: 'Unconsolidatable', message }, staysRepeat);
 }
 
 /** Tells on a pool that its budget holds back nodes that are due. */
@@ -72,10 +72,7 @@ export function tellUnrecorded(events: Events, pool: Pool): void {
   const message =
     'nodes are removed one at a time and never replaced: the API server does not know disruptions.dovetail.sh; apply deploy/crds';
   const about = aboutPool(pool);
-  events.record(
-    { about, type: 'Warning', reason: 'Unconsolidatable', message },
-    unconsolidatableRepeat,
-  );
+  events.record({ about, type: 'Warning', reason: 'Unconsolidatable', message }, staysRepeat);
 }
 
 const subjectsOf = ({ claim, node }: NodeView) => [
