@@ -1,4 +1,5 @@
 import { kubeResources } from '@dovetail/core-ports';
+import { publishHead } from '@dovetail/contracts';
 import { podObject } from '@dovetail/sim-stage';
 import { afterEach, expect, test } from 'vitest';
 
@@ -36,3 +37,20 @@ test.each([
     expect(plannedMs).toBeLessThanOrEqual(clock.nowMs());
   },
 );
+
+test('a launcher whose Lease was deleted goes on above the work of a leader whose clock was ahead', async () => {
+  self = await launcherStage();
+  await self.readyPool();
+  const epoch = Math.floor(self.clock.nowMs() / 1_000) + 3_600;
+  await publishHead(self.channel, { epoch, number: 7 }, { generation: `${String(epoch)}.9` });
+  self.launcher('one');
+  await self.until('a head above', async () => ((await self.head())?.epoch ?? 0) > epoch);
+  await self.planningPossible();
+  await self.kube.create(kubeResources.pods, podObject('a'));
+  await self.until("the pod in the planner's view", () => self.planner.cluster.pods.size === 1);
+  await self.planner.planFor(['a']);
+  await self.until(
+    'the claim',
+    async () => (await self.kube.list(kubeResources.nodeClaims)).length === 1,
+  );
+});

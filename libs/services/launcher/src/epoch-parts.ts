@@ -1,7 +1,13 @@
 import type { Channel } from '@dovetail/contracts';
 import { ChurnGuard, type Cluster } from '@dovetail/core-cluster';
 import type { Epoch } from '@dovetail/core-ports';
-import { type Decisions, EventRecorder, type Outbox, StatusWriter } from '@dovetail/service-kit';
+import {
+  type Decisions,
+  EventRecorder,
+  type Outbox,
+  outrunEpoch,
+  StatusWriter,
+} from '@dovetail/service-kit';
 
 import { Checker, planOptionsOf } from './admission/checker.js';
 import { parseRound } from './admission/open-round.js';
@@ -130,7 +136,12 @@ function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
   });
   const events = new EventRecorder(deps, 'launcher');
   const busTime = new BusTime(() => deps.clock.nowMs());
-  const feed = new LauncherFeed({ ...deps, busTime, epoch: deps.epoch.number });
+  const feed = new LauncherFeed({
+    ...deps,
+    busTime,
+    epoch: deps.epoch.number,
+    onOutrun: outrunEpoch(deps.epoch, deps),
+  });
   return {
     ...deps,
     writer: new ClusterWriter(deps),

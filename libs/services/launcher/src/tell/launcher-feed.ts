@@ -32,6 +32,8 @@ export type LauncherFeedDeps = {
   readonly busTime: Pick<BusTime, 'heard'>;
   /** The number of the epoch: the first part of every generation. */
   readonly epoch: number;
+  /** Called with the number of a higher epoch whose work is in the stream. */
+  readonly onOutrun?: (epoch: number) => void;
 };
 
 /**
