@@ -1,5 +1,5 @@
-import { kubeResources } from '@dovetail/core-ports';
 import { publishHead } from '@dovetail/contracts';
+import { kubeResources } from '@dovetail/core-ports';
 import { podObject } from '@dovetail/sim-stage';
 import { afterEach, expect, test } from 'vitest';
 
