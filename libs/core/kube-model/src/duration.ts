@@ -19,7 +19,8 @@ const longestMs = 2 ** 63 / 1e6;
 
 /**
  * Reads a Go duration (`336h`, `1h30m`, `1.5h`, `0`) in milliseconds, rounded. Undefined when the
- * text is not one, or longer than Go can count. The syntax is that of Go's time.ParseDuration, which Karpenter's fields use.
+ * text is none, or longer than Go can count. The syntax is that of Go's time.ParseDuration, which
+ * Karpenter's fields use.
  */
 export function parseDurationMs(text: string): number | undefined {
   if (text === '0' || text === '+0' || text === '-0') return 0;
