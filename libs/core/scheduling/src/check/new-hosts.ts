@@ -169,8 +169,8 @@ function blueprintOf(bin: NewNode, pool: PoolOptions | undefined): Blueprint {
   return blueprint;
 }
 
-// Admission asks about the nodes of a plan one by one, each beside all that follow. What the
-// checker remembers of a node outlives a question: otherwise each would cost what all of them cost.
+// Admission asks about the nodes of a plan one by one, each beside all that follow. The checker
+// keeps what it has read of a node over questions: otherwise each would cost as much as all.
 const known = new WeakMap<NewNode, Host>();
 
 /** The new nodes of a plan, with the pods that are planned there. */

@@ -130,7 +130,7 @@ export class Ledger {
     return index === undefined ? undefined : this.nodes[index];
   }
 
-  /** What carries the promises of a node: its claim until it is ready, then the node itself. */
+  /** The carrier of a node's promises: its claim until it is ready, then the node itself. */
   holderOf(node: ExistingNode): AdmittedPlacement['holder'] {
     const { claimName, state } = node;
     const claim = claimName === undefined ? undefined : this.#cluster.claims.one('name', claimName);
