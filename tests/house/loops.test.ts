@@ -14,6 +14,7 @@ const unwatched: Readonly<Record<string, string>> = {
   'libs/services/kit/src/tell/event-recorder.ts': 'the Kubernetes client ends each write',
   'libs/services/kit/src/tell/feed-mirror.ts': 'the bus ends each publish; a backlog is a metric',
   'libs/services/kit/src/tell/outbox.ts': 'the bus ends each publish; what waits is a metric',
+  'libs/services/kit/src/tell/outrun-epoch.ts': 'the Kubernetes client ends each write',
   'libs/services/kit/src/watch/watch-served.ts': 'the watch itself is opened again after silence',
   'libs/services/kit/src/work/until-done.ts': 'it waits for what others do, and says so',
   'libs/services/launcher/src/discovery/catalog-stream.ts': 'it takes events without waiting',

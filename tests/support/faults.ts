@@ -1,10 +1,9 @@
-import { busOperator } from '@dovetail/testbed';
-import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
+import type { ControlPlaneKind } from '@dovetail/testbed';
 
+import { denyRights, fillStreams, pauseLeader, purgeStreams } from './lasting-faults.js';
 import type { TestWorld } from './world.js';
 
-/** Faults that may strike at any moment. */
+/** Faults that may strike at any moment. The first six are those of `make test`. */
 export const faults = [
   'kill pod-watcher',
   'kill one of three solvers',
@@ -12,22 +11,41 @@ export const faults = [
   'kill reaper',
   'kill NATS and delete its store',
   'purge all streams',
+  'kill the API server',
+  'deny launching and ending instances',
+  'fill all streams',
+  'pause the leading launcher',
+  'pause the leading reaper',
 ] as const;
 export type Fault = (typeof faults)[number];
 
-const victims: Partial<Record<Fault, string>> = {
-  'kill pod-watcher': 'pod-watcher',
-  'kill one of three solvers': 'solver-1',
-  'kill launcher': 'launcher',
-  'kill reaper': 'reaper',
+/** The faults of every run of the tests; `npm run faults` strikes with all of them. */
+export const briefFaults: readonly Fault[] = faults.slice(0, 6);
+
+/** The faults that can strike in a world: the twin keeps its objects in memory. */
+export const faultsOf = (world: ControlPlaneKind): readonly Fault[] =>
+  world === 'real' ? faults : faults.filter((fault) => fault !== 'kill the API server');
+
+const strikes: Readonly<Record<Fault, (world: TestWorld) => Promise<void>>> = {
+  'kill pod-watcher': (world) => killPart(world, 'pod-watcher'),
+  'kill one of three solvers': (world) => killPart(world, 'solver-1'),
+  'kill launcher': (world) => killPart(world, 'launcher'),
+  'kill reaper': (world) => killPart(world, 'reaper'),
+  'kill NATS and delete its store': (world) =>
+    killPart(world, 'nats-server', () => world.lab.bus.wipeStore()),
+  'purge all streams': purgeStreams,
+  'kill the API server': (world) => killPart(world, 'apiserver'),
+  'deny launching and ending instances': denyRights,
+  'fill all streams': fillStreams,
+  'pause the leading launcher': (world) => pauseLeader(world, 'launcher'),
+  'pause the leading reaper': (world) => pauseLeader(world, 'reaper'),
 };
 
-/** Causes the fault. The lab's supervisor restarts killed processes, as a Deployment would. */
-export async function strike(world: TestWorld, fault: Fault): Promise<void> {
-  const victim = victims[fault];
-  if (victim !== undefined) return killPart(world, victim);
-  return fault === 'purge all streams' ? purgeStreams(world) : loseBus(world);
-}
+/**
+ * Causes the fault, and returns when it is over. The lab's supervisor restarts killed processes, as
+ * a Deployment would.
+ */
+export const strike = (world: TestWorld, fault: Fault): Promise<void> => strikes[fault](world);
 
 /**
  * The supervisor is held until the test has seen the process dead. Otherwise it would start the
@@ -45,17 +63,6 @@ async function killPart(
   } finally {
     world.lab.supervisor?.release(name);
   }
-}
-
-const loseBus = (world: TestWorld): Promise<void> =>
-  killPart(world, 'nats-server', () => world.lab.bus.wipeStore());
-
-async function purgeStreams(world: TestWorld): Promise<void> {
-  const connection = await connect({ servers: world.lab.natsUrl, ...busOperator });
-  const manager = await jetstreamManager(connection);
-  for await (const stream of manager.streams.list())
-    await manager.streams.purge(stream.config.name);
-  await connection.close();
 }
 
 /** Numbers from 0 up to 1, the same for the same seed (mulberry32). */

@@ -171,6 +171,7 @@ export type PlanMessage = {
   readonly plan: Plan;
   readonly statePosition: { readonly incarnation: string; readonly sequence: number };
   readonly admissionSeen: AdmissionNumber;
+  /** By the solver's clock. The launcher goes by the time at which the bus stored the message. */
   readonly createdMs: number;
   readonly solver: string;
   readonly solveMs: number;

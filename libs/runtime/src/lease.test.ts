@@ -288,4 +288,54 @@ describe('a lease', () => {
     await advance(500);
     expect(b.leadership.epoch()).toBeGreaterThan(a.epochs[0]?.number ?? Infinity);
   });
+
+  test('that is deleted after a leader whose clock was ahead has an epoch above its work', async () => {
+    const { kube, advance, replica } = stage();
+    const ahead = replica('a');
+    ahead.link.steppedMs = 3_600_000;
+    await advance(500);
+    const found = ahead.epochs[0]?.number ?? 0;
+    ahead.stop.abort();
+    await advance(1_000);
+    await kube.delete({ resource: kubeResources.leases, ...place });
+    const b = replica('b');
+    await advance(500);
+    expect(b.leadership.epoch()).toBeLessThan(found);
+    await b.epochs[0]?.outrun(found);
+    await advance(1_000);
+    expect(b.leadership.epoch()).toBeGreaterThan(found);
+    expect(b.epochs[0]?.stop.aborted).toBe(true);
+    await b.epochs[1]?.outrun(found);
+    expect(b.epochs[1]?.stop.aborted).toBe(false);
+  });
+
+  test('ends the epoch of a leader that was deposed, if it finds the work of its successor', async () => {
+    const { kube, advance, replica } = stage();
+    const a = replica('a');
+    await advance(500);
+    const ref = { resource: kubeResources.leases, ...place };
+    await kube.patch(ref, { type: 'merge', body: { spec: { holderIdentity: 'successor' } } });
+    const number = a.epochs[0]?.number ?? 0;
+    await expect(a.epochs[0]?.outrun(number + 1)).rejects.toBeInstanceOf(LeadershipLost);
+    const lease = await kube.get(ref);
+    expect(lease?.metadata.annotations?.['dovetail.sh/epoch']).toBe(String(number));
+  });
+
+  test.each(['1e400', 'many', '-7', '9007199254740991'])(
+    'whose epoch someone has set to %j counts from the clock',
+    async (text) => {
+      const { kube, advance, replica } = stage();
+      const a = replica('a');
+      await advance(500);
+      a.stop.abort();
+      await advance(1_000);
+      const ref = { resource: kubeResources.leases, ...place };
+      const body = { metadata: { annotations: { 'dovetail.sh/epoch': text } } };
+      await kube.patch(ref, { type: 'merge', body });
+      const b = replica('b');
+      await advance(500);
+      expect(b.leadership.epoch()).toBeGreaterThanOrEqual(startMs / 1_000);
+      expect(b.leadership.epoch()).toBeLessThan(startMs / 1_000 + 60);
+    },
+  );
 });

@@ -133,9 +133,9 @@ async function tryAcquire(
 async function take(options: LeaseOptions, lease: Lease | undefined): Promise<HeldEpoch> {
   const before = lease?.metadata.annotations ?? {};
   // Epochs start at seconds since 1970 at least, so that a deleted Lease does not restart them at
-  // 1.
+  // 1. If a clock was ahead before it was deleted, `outrun` makes up for that.
   const epoch = Math.max(
-    Number(before[epochAnnotation] ?? 0) + 1,
+    epochIn(before[epochAnnotation]) + 1,
     Math.floor(options.clock.nowMs() / 1_000),
   );
   const takenMs = elapsedMs(options);
@@ -151,6 +151,12 @@ async function take(options: LeaseOptions, lease: Lease | undefined): Promise<He
       : await options.kube.replace(kubeResources.leases, wanted);
   return new HeldEpoch(options, written, epoch, takenMs, before[roundAnnotation] ?? '');
 }
+
+/** The number of an annotation; 0 if someone wrote what is none. */
+const epochIn = (text: string | undefined): number => {
+  const number = Number(text ?? 0);
+  return Number.isSafeInteger(number + 1) && number > 0 ? number : 0;
+};
 
 /**
  * A lease that this process holds. One queue takes its writes, so renewals and fenced writes never
@@ -212,6 +218,7 @@ class HeldEpoch {
       stop: this.abort.signal,
       inherited: this.#inherited,
       guardedWrite: (value) => this.#enqueue(() => this.#fence(value)),
+      outrun: (number) => this.#enqueue(() => this.#outrun(number)),
     };
     const renewing = this.#renewUntilLost();
     try {
@@ -248,6 +255,17 @@ class HeldEpoch {
   async #fence(value: string): Promise<void> {
     if (this.abort.signal.aborted) throw new LeadershipLost(`epoch ${this.number} has ended`);
     await this.#write({ [roundAnnotation]: value });
+  }
+
+  async #outrun(number: number): Promise<void> {
+    if (this.abort.signal.aborted || number <= this.number) return;
+    await this.#write({ [epochAnnotation]: String(number) });
+    this.#options.log.warn(
+      'epoch-outrun',
+      `there is work of epoch ${String(number)}, and this is epoch ${String(this.number)}: the lease ${this.#options.name} was deleted, or a clock was ahead; the next epoch is above both`,
+      { epoch: this.number, found: number },
+    );
+    this.abort.abort();
   }
 
   async #write(annotations: Readonly<Record<string, string>>): Promise<void> {

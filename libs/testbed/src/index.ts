@@ -1,7 +1,7 @@
 export { busOperator, seedOf } from './lab/bus-users.js';
 export { startKarpenter } from './lab/karpenter.js';
 export type { Lab } from './lab/lab.js';
-export { startLab, startServices } from './lab/lab.js';
+export { startLab, startReplica, startServices } from './lab/lab.js';
 export type { ControlPlaneKind, LabOptions } from './lab/options.js';
 export { defaultLabOptions } from './lab/options.js';
 export { serviceHeapMiB } from './lab/services.js';

@@ -19,9 +19,9 @@ function quoteOf(line: string): PriceQuote | undefined {
   const instanceType = held.get('instance_type');
   const capacityType = capacityTypeOf(held.get('capacity_type'));
   const zone = held.get('zone');
-  const dollars = Number(text);
-  if (instanceType === undefined || capacityType === undefined || !(dollars > 0)) return undefined;
-  const priceMicrosPerHour = Math.round(dollars * 1e6);
+  const priceMicrosPerHour = Math.round(Number(text) * 1e6);
+  const isPrice = Number.isSafeInteger(priceMicrosPerHour) && priceMicrosPerHour > 0;
+  if (instanceType === undefined || capacityType === undefined || !isPrice) return undefined;
   return {
     instanceType,
     capacityType,

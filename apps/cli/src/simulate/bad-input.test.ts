@@ -61,6 +61,11 @@ test.each<[string, string, RegExp]>([
     requesting('{ requests: [1, 2] }'),
     /x\.yaml:5: .*requests: \[1,2\]/,
   ],
+  [
+    'a request that no cluster has',
+    requesting('{ requests: { cpu: 1e400 } }'),
+    /x\.yaml:5: .*requests\.cpu: "1e400" .* such as 500m, 2 or 4Gi/,
+  ],
   ['requests that are a text', requesting('{ requests: abc }'), /x\.yaml:5: .*requests: "abc"/],
   ['resources that are a list', requesting('[1]'), /x\.yaml:5: .*resources: \[1\]/],
   [

@@ -49,9 +49,16 @@ function capacityTypeOf(text: string, field: string): CapacityType {
   throw new Malformed(field, text, 'write on-demand, spot or reserved');
 }
 
+/** No instance costs as much. Sums of prices below stay exact in micro-dollars. */
+const dollarsEnd = 1e6;
+
 function readPrice(raw: unknown, field: string): number {
-  if (typeof raw !== 'number' || !Number.isFinite(raw) || raw < 0)
-    throw new Malformed(field, raw, 'write US dollars per hour, a number of 0 or more');
+  if (typeof raw !== 'number' || !(raw >= 0 && raw < dollarsEnd))
+    throw new Malformed(
+      field,
+      raw,
+      'write US dollars per hour, a number of 0 or more and less than a million',
+    );
   return Math.round(raw * 1_000_000);
 }
 
@@ -127,7 +134,11 @@ function plainOffering(item: unknown): Offering | undefined {
     Available: available = true,
     Requirements: entries,
   } = item as { Price?: unknown; Available?: unknown; Requirements?: unknown };
-  if (typeof price !== 'number' || !(price >= 0 && price < 1e6) || typeof available !== 'boolean')
+  if (
+    typeof price !== 'number' ||
+    !(price >= 0 && price < dollarsEnd) ||
+    typeof available !== 'boolean'
+  )
     return undefined;
   const place = plainPlace(entries);
   if (place === undefined) return undefined;

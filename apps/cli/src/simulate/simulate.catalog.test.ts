@@ -55,6 +55,14 @@ describe('the catalog', () => {
       ).newNodes[0]?.instanceTypes,
     ).toEqual(['dear']);
   });
+  test.each(['1e400', '1e300', '1000000', '-1'])('with a price of %s is refused', async (price) => {
+    const text = JSON.stringify([type('dear', 4, 12.5)]).replaceAll('12.5', price);
+    const file = join(folderOf({ 'types.json': text }), 'types.json');
+    const asked = folderOf({ 'all.yaml': [pool(), pod('a', '1')].join('\n---\n') });
+    const answer = await simulate([asked], { catalog: file });
+    expect(answer.code).toBe(64);
+    expect(JSON.stringify(answer)).toMatch(/Price: .* cannot be used here: write US dollars/);
+  });
   test.each([
     ['us-east-1', false],
     ['eu-west-1', true],

@@ -43,8 +43,8 @@ export const annotations = {
   /** On a NodeClaim: `epoch.number/planId/bin`, the admission that made it. */
   admission: 'dovetail.sh/admission',
   /**
-   * On a NodeClaim: when it was planned, RFC 3339. Its age counts from here, by the clock of the
-   * services.
+   * On a NodeClaim: when the bus took its plan, RFC 3339. Its age counts from here, by the clock of
+   * the launcher.
    */
   planned: 'dovetail.sh/planned',
   /** On a NodeClaim: the launch intent that it shares with its siblings, as JSON. */

@@ -44,6 +44,11 @@ describe('a promise', () => {
     }),
   );
 
+  test.each(['1e400', '-1e400'])('with %s as a number keeps no room for ever', (endless) => {
+    const text = `{"podUids":[],"admission":"1.2","untilMs":${endless},"reserved":{"cpu":${endless}}}`;
+    expect(parsePromise(text)).toEqual({ podUids: [], admission: '1.2' });
+  });
+
   test('reads back as it was written, with its pods in order', () =>
     fc.assert(
       fc.property(anyPromise, (promise) => {

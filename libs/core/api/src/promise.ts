@@ -26,10 +26,11 @@ export type PromiseAnnotation = {
 const textsOf = (values: readonly unknown[]): readonly string[] =>
   values.filter((value): value is string => typeof value === 'string');
 
+/** JSON knows 1e400, which would keep room for ever. */
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
+
 const resourcesOf = (value: unknown): Resources | undefined =>
-  isRecord(value) && Object.values(value).every((amount) => typeof amount === 'number')
-    ? (value as Resources)
-    : undefined;
+  isRecord(value) && Object.values(value).every(isNumber) ? (value as Resources) : undefined;
 
 /**
  * Reads the annotation. Undefined when it is absent or malformed: a malformed promise keeps no
@@ -55,7 +56,7 @@ export function parsePromise(text: string | undefined): PromiseAnnotation | unde
   return {
     podUids: textsOf(value['podUids']),
     admission: value['admission'],
-    ...(typeof value['untilMs'] === 'number' ? { untilMs: value['untilMs'] } : {}),
+    ...(isNumber(value['untilMs']) ? { untilMs: value['untilMs'] } : {}),
     ...(reserved === undefined ? {} : { reserved }),
     ...(Array.isArray(forPods) ? { forPodUids: textsOf(forPods) } : {}),
     ...(replaced === undefined ? {} : { replaces: replaced }),

@@ -16,9 +16,11 @@ describe('durations', () => {
     ['0s', 0],
     ['-5m', -300_000],
     ['1us', 0],
+    ['2562047h', 2_562_047 * 3_600_000],
   ])('%s is %i ms', (text, ms) => expect(parseDurationMs(text)).toBe(ms));
-  test.each(['', '5', 'h', 'Never', '1d', '5 m', '1h-5m'])('%j is none', (text) =>
-    expect(parseDurationMs(text)).toBeUndefined(),
+  test.each(['', '5', 'h', 'Never', '1d', '5 m', '1h-5m', '2562048h', `${'9'.repeat(400)}h`])(
+    '%j is none',
+    (text) => expect(parseDurationMs(text)).toBeUndefined(),
   );
   test('what is written reads back', () =>
     fc.assert(fc.property(fc.nat(), (ms) => parseDurationMs(formatDuration(ms)) === ms)));

@@ -14,9 +14,13 @@ const unitMs: Readonly<Record<string, number>> = {
 const whole = /^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+$/;
 const part = /([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/g;
 
+/** Go counts nanoseconds in 63 bits, and refuses what is longer: some 292 years. */
+const longestMs = 2 ** 63 / 1e6;
+
 /**
  * Reads a Go duration (`336h`, `1h30m`, `1.5h`, `0`) in milliseconds, rounded. Undefined when the
- * text is not one. The syntax is that of Go's time.ParseDuration, which Karpenter's fields use.
+ * text is none, or longer than Go can count. The syntax is that of Go's time.ParseDuration, which
+ * Karpenter's fields use.
  */
 export function parseDurationMs(text: string): number | undefined {
   if (text === '0' || text === '+0' || text === '-0') return 0;
@@ -24,6 +28,7 @@ export function parseDurationMs(text: string): number | undefined {
   let total = 0;
   for (const [, amount = '', unit = ''] of text.matchAll(part))
     total += Number(amount) * present(unitMs[unit], 'the pattern names known units only');
+  if (total > longestMs) return undefined;
   const ms = Math.round(total);
   return text.startsWith('-') && ms !== 0 ? -ms : ms;
 }

@@ -51,23 +51,28 @@ function parseQuantity(text: unknown): Quantity | undefined {
   return { digits: sign === '-' ? -digits : digits, exponent: decimal - fraction.length };
 }
 
-/** More is this much: no node has it, and a number still holds it, unlike 1e400. */
+/**
+ * More is a slip, such as 1e400. Kubernetes cuts everything off at 2^63 - 1, which leaves room for
+ * limits that are meant to be endless, such as 12E.
+ */
 const largest = 10n ** 30n;
-const capped = (amount: bigint): bigint =>
-  amount > largest ? largest : amount < -largest ? -largest : amount;
 
 /**
  * The quantity in units of 10^-`decimals`, rounded away from zero as Kubernetes' ScaledValue does.
+ * Undefined when it is more than any cluster has.
  */
-function scaled(quantity: Quantity, decimals: number): number {
+function scaled({ digits, exponent }: Quantity, decimals: number): number | undefined {
+  const units = scaledUnits({ digits, exponent }, decimals);
+  return units > largest || units < -largest ? undefined : Number(units);
+}
+
+function scaledUnits(quantity: Quantity, decimals: number): bigint {
   const shift = quantity.exponent + decimals;
-  if (quantity.exponent >= 0)
-    return Number(capped(quantity.digits * 10n ** BigInt(quantity.exponent))) * 10 ** decimals;
-  if (shift >= 0) return Number(quantity.digits * 10n ** BigInt(shift));
+  if (shift >= 0) return quantity.digits * 10n ** BigInt(shift);
   const divisor = 10n ** BigInt(-shift);
   const quotient = quantity.digits / divisor;
   const remainder = quantity.digits % divisor;
-  return Number(remainder === 0n ? quotient : remainder > 0n ? quotient + 1n : quotient - 1n);
+  return remainder === 0n ? quotient : remainder > 0n ? quotient + 1n : quotient - 1n;
 }
 
 // Nearly all quantities have one of these forms. Reading them without BigInt makes parsing pods
@@ -77,7 +82,8 @@ const plainMillis = /^[0-9]{1,12}m$/;
 const plainBinary = /^([0-9]{1,6})(Ki|Mi|Gi)$/;
 
 /**
- * Reads CPU in millicores, rounded up. Undefined when the text is not a quantity. Exact up to 2^53.
+ * Reads CPU in millicores, rounded up. Undefined when the text is not a quantity, or is one that no
+ * cluster has. Exact up to 2^53.
  */
 export function parseCpuMillis(text: unknown): number | undefined {
   if (typeof text === 'string') {
@@ -89,7 +95,8 @@ export function parseCpuMillis(text: unknown): number | undefined {
 }
 
 /**
- * Reads bytes or a count, rounded up. Undefined when the text is not a quantity. Exact up to 2^53.
+ * Reads bytes or a count, rounded up. Undefined when the text is not a quantity, or is one that no
+ * cluster has. Exact up to 2^53.
  */
 export function parseAmount(text: unknown): number | undefined {
   if (typeof text === 'string') {

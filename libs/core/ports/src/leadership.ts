@@ -12,6 +12,12 @@ export type Epoch = {
    * LeadershipLost, and its epoch ends.
    */
   guardedWrite(value: string): Promise<void>;
+  /**
+   * Work of this higher epoch was found. A leader that was deposed fails here with LeadershipLost.
+   * One that still holds the Lease ends its epoch, and the next epoch is above this number: the
+   * Lease had been deleted, and its counting had begun anew.
+   */
+  outrun(number: number): Promise<void>;
   /** The value of the last guarded write before this epoch; empty if there was none. */
   readonly inherited: string;
 };

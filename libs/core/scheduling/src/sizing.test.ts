@@ -11,6 +11,7 @@ describe('the amounts that a pod without requests counts as', () => {
     ['with two values', 'cpu=1=2'],
     ['that are no quantity', 'cpu=much'],
     ['left blank', ''],
+    ['that no cluster has', 'cpu=1e400'],
   ])('are refused %s: %j', (_, text) => expect(assumedRequestsOf(text)).toBeUndefined());
   test.each([
     [defaultAssumedRequests, { cpu: 25, memory: 250 * 1024 ** 2 }],

@@ -48,6 +48,7 @@ export * from './tell/event-recorder.js';
 export * from './tell/feed-mirror.js';
 export * from './tell/malformed-messages.js';
 export { busOutbox, Outbox } from './tell/outbox.js';
+export { outrunEpoch } from './tell/outrun-epoch.js';
 export * from './tell/plan-decision.js';
 export * from './watch/admitted-templates.js';
 export * from './watch/unreadable-objects.js';

@@ -1,7 +1,13 @@
 import type { Channel } from '@dovetail/contracts';
 import { ChurnGuard, type Cluster } from '@dovetail/core-cluster';
 import type { Epoch } from '@dovetail/core-ports';
-import { type Decisions, EventRecorder, type Outbox, StatusWriter } from '@dovetail/service-kit';
+import {
+  type Decisions,
+  EventRecorder,
+  type Outbox,
+  outrunEpoch,
+  StatusWriter,
+} from '@dovetail/service-kit';
 
 import { Checker, planOptionsOf } from './admission/checker.js';
 import { parseRound } from './admission/open-round.js';
@@ -30,6 +36,7 @@ import { InstanceTagger } from './lifecycle/instance-tagger.js';
 import { Lifecycle } from './lifecycle/lifecycle.js';
 import { Overdue } from './lifecycle/overdue.js';
 import { Placement } from './lifecycle/placement.js';
+import { BusTime } from './tell/bus-time.js';
 import { LauncherFeed } from './tell/launcher-feed.js';
 import { Nominations } from './tell/nominations.js';
 import type { UntoldPlans } from './tell/untold-plans.js';
@@ -109,6 +116,7 @@ type SharedParts = EpochDeps & {
   readonly events: EventRecorder;
   readonly nominations: Nominations;
   readonly feed: LauncherFeed;
+  readonly busTime: BusTime;
   readonly generation: () => string;
   readonly churn: ChurnGuard;
   readonly health: RegistrationHealth;
@@ -127,7 +135,13 @@ function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
     settings: config.discovery,
   });
   const events = new EventRecorder(deps, 'launcher');
-  const feed = new LauncherFeed({ ...deps, epoch: deps.epoch.number });
+  const busTime = new BusTime(() => deps.clock.nowMs());
+  const feed = new LauncherFeed({
+    ...deps,
+    busTime,
+    epoch: deps.epoch.number,
+    onOutrun: outrunEpoch(deps.epoch, deps),
+  });
   return {
     ...deps,
     writer: new ClusterWriter(deps),
@@ -136,6 +150,7 @@ function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
     events,
     nominations: new Nominations({ events, clock: deps.clock }),
     feed,
+    busTime,
     generation: () => feed.nextGeneration(),
     churn: new ChurnGuard(deps.cluster),
     health: new RegistrationHealth(),

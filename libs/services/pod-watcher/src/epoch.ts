@@ -1,6 +1,6 @@
 import { limits, type StateValue, streamSpecs } from '@dovetail/contracts';
 import { type DebugState, type Epoch, messageOf } from '@dovetail/core-ports';
-import { FeedMirror, UnreadableObjects, untilDone, Wake } from '@dovetail/service-kit';
+import { FeedMirror, outrunEpoch, UnreadableObjects, untilDone, Wake } from '@dovetail/service-kit';
 
 import { BatchQueue } from './batch-queue.js';
 import { Batches } from './batches.js';
@@ -54,6 +54,7 @@ export class PodWatcherEpoch {
       log,
       metrics,
       epoch: epoch.number,
+      onOutrun: outrunEpoch(epoch, { clock: channel.clock, log }),
       kinds: ownKinds,
       significant,
     });

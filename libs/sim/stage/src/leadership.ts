@@ -11,7 +11,13 @@ export function leading(epoch = 1, office?: StopSignal): Leadership {
     run: async (stop, onLead) => {
       if (stop.aborted) return;
       try {
-        await onLead({ number: epoch, stop, guardedWrite: () => Promise.resolve(), inherited: '' });
+        await onLead({
+          number: epoch,
+          stop,
+          guardedWrite: () => Promise.resolve(),
+          outrun: () => Promise.resolve(),
+          inherited: '',
+        });
       } catch (error) {
         if (!(error instanceof LeadershipLost)) throw error;
       }

@@ -105,6 +105,13 @@ export async function startServices(lab: Lab): Promise<void> {
   for (const [name, part] of parts) lab.parts.set(name, part);
 }
 
+/** Starts one more replica of a service, such as `launcher-1`. Returns when it is ready. */
+export async function startReplica(lab: Lab, name: string): Promise<RunningPart> {
+  const { options, bus, kubeconfig, cloudUrl } = lab;
+  const at = { kubeconfig, cloudUrl, clockFile: clockFileOf(options) };
+  return startService(options, name, { ...serviceEnv(options, at), NATS_URL: bus.url }, lab.parts);
+}
+
 /**
  * Adds to the offset in the file. The file is replaced at once, so that no reader finds it empty.
  */

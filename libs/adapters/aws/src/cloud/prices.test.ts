@@ -18,6 +18,8 @@ describe('lines of the price list', () => {
       ['m5.large', { micros: 1_000_000, estimated: false }],
     ],
     ['nothing for a host that is reserved', line({ USD: '0.0000000000' }), undefined],
+    ['nothing where the price is endless', line({ USD: '1e400' }), undefined],
+    ['nothing where it is beyond what is exact', line({ USD: '1e12' }), undefined],
     [
       'nothing without a type',
       { product: { attributes: {} }, terms: line({ USD: '1' }).terms },

@@ -103,6 +103,9 @@ type Product = {
   };
 };
 
+/** Whether AWS named a price: none is 0, and what is no number or endless is none. */
+const isPrice = (micros: number): boolean => Number.isSafeInteger(micros) && micros > 0;
+
 /**
  * Type and price of one line of a price list. Undefined without a price, or with the price 0 that
  * reserved hosts have. China's prices are in yuan.
@@ -118,7 +121,7 @@ export function priceOf(line: unknown): readonly [string, ListedPrice] | undefin
   const [dimension] = Object.values(term?.priceDimensions ?? {});
   const text = dimension?.pricePerUnit?.['USD'] ?? dimension?.pricePerUnit?.['CNY'];
   const micros = Math.round(Number(text) * 1e6);
-  return instanceType === undefined || !(micros > 0)
+  return instanceType === undefined || !isPrice(micros)
     ? undefined
     : [instanceType, { micros, estimated: dovetailEstimated === 'true' }];
 }
@@ -149,7 +152,7 @@ async function spotPrices(session: AwsSession): Promise<readonly PriceQuote[]> {
     Timestamp,
   } of history) {
     const priceMicrosPerHour = Math.round(Number(SpotPrice) * 1e6);
-    if (instanceType === undefined || zone === undefined || !(priceMicrosPerHour > 0)) continue;
+    if (instanceType === undefined || zone === undefined || !isPrice(priceMicrosPerHour)) continue;
     const key = `${instanceType} ${zone}`;
     const atMs = Timestamp?.getTime() ?? 0;
     if (atMs < (newest.get(key)?.atMs ?? 0)) continue;

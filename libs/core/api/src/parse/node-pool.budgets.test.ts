@@ -16,7 +16,7 @@ describe('budgets', () => {
 
   test('an empty list is no budget at all', () => expect(readBudgets([], 'budgets')).toEqual([]));
 
-  test.each(['101%', '-1', '5.5', 'all', '', '1000%'])(
+  test.each(['101%', '-1', '5.5', 'all', '', '1000%', '2147483648', '9'.repeat(400)])(
     'of %j nodes are closed, not the pool',
     (nodes) =>
       expect(readBudgets([{ nodes }], 'budgets')).toEqual([closedBy(/^budgets\[0\]\.nodes is "/)]),
@@ -26,6 +26,7 @@ describe('budgets', () => {
     ['0', { count: 0 }],
     ['5', { count: 5 }],
     ['1000', { count: 1000 }],
+    ['2147483647', { count: 2_147_483_647 }],
     ['0%', { percent: 0 }],
     ['100%', { percent: 100 }],
   ])('of %j nodes are %j', (nodes, read) =>

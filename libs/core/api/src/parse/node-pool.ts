@@ -40,6 +40,9 @@ const windowPattern = /^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$/;
  */
 const defaultExpireAfterMs = 720 * 3_600_000;
 
+/** Kubernetes' int32, which Karpenter reads a count as. */
+const countMax = 2 ** 31 - 1;
+
 function readBudgetNodes(raw: unknown, field: string): DisruptionBudget['nodes'] {
   const text = readText(raw, field) ?? '10%';
   if (!nodesPattern.test(text))
@@ -48,7 +51,11 @@ function readBudgetNodes(raw: unknown, field: string): DisruptionBudget['nodes']
       raw,
       'write a count such as "5", or a percentage from "0%" to "100%"',
     );
-  return text.endsWith('%') ? { percent: Number(text.slice(0, -1)) } : { count: Number(text) };
+  if (text.endsWith('%')) return { percent: Number(text.slice(0, -1)) };
+  const count = Number(text);
+  if (count > countMax)
+    throw new Malformed(field, raw, `write a count of at most ${String(countMax)}, such as "5"`);
+  return { count };
 }
 
 function readSchedule(item: Raw, path: string): DisruptionBudget['schedule'] {

@@ -108,7 +108,10 @@ export function readTexts(raw: unknown, field: string): readonly string[] {
 /** The ends of a range, both included. */
 export type IntegerRange = { readonly min?: number; readonly max?: number };
 
-/** Reads an integer within its range. Undefined when it is absent. */
+/**
+ * Reads an integer within its range, and never one beyond 2^53: it would be another than the one
+ * that was written. Undefined when it is absent.
+ */
 export function readInteger(
   raw: unknown,
   field: string,
@@ -116,7 +119,7 @@ export function readInteger(
 ): number | undefined {
   if (isAbsent(raw)) return undefined;
   const { min = -Infinity, max = Infinity } = range;
-  if (typeof raw !== 'number' || !Number.isInteger(raw) || raw < min || raw > max) {
+  if (typeof raw !== 'number' || !Number.isSafeInteger(raw) || raw < min || raw > max) {
     const limits = [
       ...(range.min === undefined ? [] : [`at least ${min}`]),
       ...(range.max === undefined ? [] : [`at most ${max}`]),

@@ -3,7 +3,7 @@ import type { Pod } from '@dovetail/core-kube-model';
 
 import type { NewNode, Placement, Plan, Violation } from '../plan.js';
 import type { PlanOptions, Snapshot, Surroundings } from '../snapshot.js';
-import { Census, type Seat } from './census.js';
+import type { Seat } from './census.js';
 import { claimViolations } from './claims.js';
 import { hostViolations } from './fit.js';
 import { type Host, planning } from './hosts.js';
@@ -120,7 +120,7 @@ function together(
   { fresh, filled, moving }: Planned,
   asked: readonly Host[],
 ): readonly Violation[] {
-  const planned = new Census([...fresh, ...filled], 'planned');
+  const planned = standing.plannedOn([...fresh, ...filled]);
   const stays = ({ pod }: Seat): boolean => !moving.has(pod.uid);
   const world: Topology = {
     domains: (filter, domainOf) => standing.domainsWith(fresh, filter, domainOf),
@@ -220,7 +220,7 @@ export function checkBinAmong(
     : planned.filled.filter((host) => host.existing?.uid === bin.nodeUid);
   const reservations = new Set(isNew ? bin.options.map((one) => one.reservationId) : []);
   return [
-    ...(isNew ? unknownPods(bin, pods) : unknownNodes([bin], standing)),
+    ...(isNew ? unknownPods(bin, planned.moving) : unknownNodes([bin], standing)),
     ...together(what, planned, asked).filter(
       ({ code, where }) => code !== 'reserved-capacity' || reservations.has(where),
     ),
@@ -245,13 +245,11 @@ export function checkBin(
   ];
 }
 
-function unknownPods(bin: NewNode, pods: readonly Pod[]): readonly Violation[] {
-  const have = new Set(pods.map((pod) => pod.uid));
-  return bin.podUids
+const unknownPods = (bin: NewNode, have: ReadonlySet<string>): readonly Violation[] =>
+  bin.podUids
     .filter((uid) => !have.has(uid))
     .map((uid) => ({
       code: 'unknown-pod' as const,
       where: uid,
       message: `pod ${uid} of ${bin.id} does not exist`,
     }));
-}

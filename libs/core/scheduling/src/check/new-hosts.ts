@@ -169,6 +169,10 @@ function blueprintOf(bin: NewNode, pool: PoolOptions | undefined): Blueprint {
   return blueprint;
 }
 
+// Admission asks about the nodes of a plan one by one, each beside all that follow. The checker
+// keeps what it has read of a node over questions: otherwise each would cost as much as all.
+const known = new WeakMap<NewNode, Host>();
+
 /** The new nodes of a plan, with the pods that are planned there. */
 export function newHosts(
   snapshot: Pick<Snapshot, 'pools'>,
@@ -178,16 +182,24 @@ export function newHosts(
   const pools = poolsByKey(snapshot.pools);
   return newNodes.map((bin): Host => {
     const blueprint = blueprintOf(bin, pools.get(poolKey(bin.pool)));
-    return {
+    const planned = podsOn(bin);
+    const before = known.get(bin);
+    if (before?.blueprint === blueprint && areSame(before.planned, planned)) return before;
+    const host: Host = {
       name: bin.id,
       bin,
       taints: blueprint.pool?.pool.taints ?? bin.taints,
       blueprint,
       running: [],
-      planned: podsOn(bin),
+      planned,
     };
+    known.set(bin, host);
+    return host;
   });
 }
+
+const areSame = (some: readonly Pod[], others: readonly Pod[]): boolean =>
+  some.length === others.length && some.every((pod, index) => pod === others[index]);
 
 const byKey = new WeakMap<readonly PoolOptions[], ReadonlyMap<string, PoolOptions>>();
 function poolsByKey(pools: readonly PoolOptions[]): ReadonlyMap<string, PoolOptions> {

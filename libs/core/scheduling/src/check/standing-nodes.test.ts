@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
-import type { Placement } from '../plan.js';
+import type { NewNode, Placement } from '../plan.js';
 import type { ExistingNode } from '../snapshot.js';
 import { nodeOf, podOf, selecting, snapshotOf } from '../testing/objects.js';
 import { checkBinAmong } from './check.js';
@@ -126,5 +126,54 @@ describe('of 1,000 standing nodes', () => {
     standing.read([nodeOf('gone', { labels: { [zoneKey]: 'b' } })]);
     standing.keep(nodes);
     expect(standing.domainsWith([], 'name', ({ name }) => name)).toBe(1);
+  });
+});
+
+describe('the bins of one plan, asked about one by one', () => {
+  const bins = Array.from({ length: 60 }, (_, index): NewNode => ({
+    id: `bin-${String(index)}`,
+    pool: { kind: 'NodePool', name: 'default' },
+    options: [],
+    requirements: [],
+    labels: {},
+    taints: [],
+    requests: {},
+    podUids: [`p-${String(index)}`],
+    topologyGroups: ['web'],
+    minValuesRelaxed: false,
+    notes: [],
+  }));
+  /** Asks about each bin beside those that follow, and counts how often a pod's claims are read. */
+  function asking(standingFor: () => StandingNodes) {
+    let reads = 0;
+    const pods = bins.map(({ podUids: [uid = ''] }, index) =>
+      Object.defineProperty(
+        { ...podOf(uid, { labels: { app: 'web' }, ...kinds[index % 3] }) },
+        'volumes',
+        {
+          get: () => {
+            reads += 1;
+            return [];
+          },
+        },
+      ),
+    );
+    const answers = bins.map((bin, index) => {
+      const beside = { newNodes: bins.slice(index + 1), placements: [] };
+      // As admission asks: about the bin with its options narrowed, which is another value.
+      const question = { bin: { ...bin }, pods: pods.slice(index), beside };
+      return checkBinAmong(standingFor(), around, question, defaultPlanOptions);
+    });
+    return { reads, answers };
+  }
+
+  test('are each read a few times, and answered as by a checker that begins anew', () => {
+    const standing = new StandingNodes();
+    const kept = asking(() => standing);
+    const anew = asking(() => new StandingNodes());
+    expect(kept.answers).toEqual(anew.answers);
+    expect(kept.answers.flat().length).toBeGreaterThan(0);
+    expect(kept.reads).toBeLessThan(bins.length * 10);
+    expect(anew.reads).toBeGreaterThan(bins.length * 20);
   });
 });

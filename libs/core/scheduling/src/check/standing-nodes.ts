@@ -19,6 +19,9 @@ export class StandingNodes {
   readonly #byUid = new Map<string, Host>();
   readonly #domains = new Map<string, Domains>();
   #guards: { readonly namespaces: unknown; readonly held: Guards } | undefined;
+  /** The nodes of the last question, with the pods that were planned on them. */
+  readonly #planned = new Census([], 'planned');
+  #plannedOn: ReadonlySet<Host> = new Set();
 
   constructor(nodes: readonly ExistingNode[] = []) {
     this.keep(nodes);
@@ -27,6 +30,19 @@ export class StandingNodes {
   /** The node of this UID, with nothing planned on it. */
   host(uid: string): Host | undefined {
     return this.#byUid.get(uid);
+  }
+
+  /**
+   * The pods that are planned on these nodes, until the next call. Admission asks about the nodes
+   * of a plan one by one, so most were among those of the last call and are not read again.
+   */
+  plannedOn(hosts: readonly Host[]): Census {
+    const before = this.#plannedOn;
+    const now = new Set(hosts);
+    for (const host of before) if (!now.has(host)) this.#planned.remove(host);
+    for (const host of now) if (!before.has(host)) this.#planned.add(host);
+    this.#plannedOn = now;
+    return this.#planned;
   }
 
   /** The anti-affinities of the running pods, equal ones together. */

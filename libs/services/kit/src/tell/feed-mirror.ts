@@ -23,6 +23,8 @@ export type FeedMirrorOptions = {
   readonly metrics: Metrics;
   /** The number of the epoch: the first part of every generation. */
   readonly epoch: number;
+  /** Called with the number of a higher epoch whose work is in the stream. */
+  readonly onOutrun?: (epoch: number) => void;
   /** The kinds that this service writes. */
   readonly kinds: readonly StateKind[];
   /**
@@ -201,7 +203,10 @@ export class FeedMirror {
     this.#ledger.hold(subject, { sequence, content, generation, kind: kindOf(record), uid });
   }
 
-  /** A successor has published here. A leader that wakes from a pause does not overwrite it. */
+  /**
+   * A successor has published here. A leader that wakes from a pause does not overwrite it. The
+   * Lease knows whether it is one, or whether the Lease's counting has begun anew.
+   */
   #isDeposed(subject: string): boolean {
     const { epoch, log } = this.#options;
     const heldEpoch = Number(this.#ledger.held(subject)?.generation.split('.')[0] ?? 0);
@@ -212,6 +217,7 @@ export class FeedMirror {
       { subject },
     );
     this.#ledger.yield(subject);
+    if (Number.isSafeInteger(heldEpoch)) this.#options.onOutrun?.(heldEpoch);
     return true;
   }
 

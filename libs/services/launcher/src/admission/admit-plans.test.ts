@@ -3,6 +3,7 @@ import { LeadershipLost, noVitals, Stopper } from '@dovetail/core-ports';
 import { Stage } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, test } from 'vitest';
 
+import { BusTime } from '../tell/bus-time.js';
 import { planValue } from '../testing/values.js';
 import { admitPlans } from './admit-plans.js';
 import type { Rounds } from './rounds.js';
@@ -16,9 +17,12 @@ afterEach(() => {
 async function admitting(
   admit: (plans: readonly PlanMessage[]) => Promise<void>,
   work?: () => AsyncGenerator<never>,
+  /** How far the launcher's clock is ahead of the bus's. */
+  aheadMs = 0,
 ) {
   stage = await new Stage().begin();
   const { clock, log, metrics } = stage;
+  const busTime = new BusTime(() => clock.nowMs() + aheadMs);
   const channel = stage.channelOf('launcher');
   const { bus } = channel;
   const reader =
@@ -35,11 +39,12 @@ async function admitting(
       reader: reader as typeof channel,
       rounds: { admit } as unknown as Rounds,
       untoldPlans: { add: () => undefined },
+      busTime,
       plansPerRoundMax: 8,
     },
     stop,
   );
-  return { channel, stop, ended };
+  return { channel, stop, ended, busTime };
 }
 
 describe('plans that arrive', () => {
@@ -56,6 +61,32 @@ describe('plans that arrive', () => {
     stop.abort();
     await ended;
   });
+
+  test.each([-60_000, 0, 60_000])(
+    'are as old as the bus says, whatever the clock of their solver, here %d ms off the one there',
+    async (aheadMs) => {
+      const ages: number[] = [];
+      const { channel, busTime, stop, ended } = await admitting(
+        async (plans) => {
+          for (const { createdMs } of plans) ages.push(stage.clock.nowMs() + aheadMs - createdMs);
+          if (ages.length === 1) await stage.clock.sleep(90_000, stage.stop.signal);
+          // The launcher hears its own messages all the time.
+          busTime.heard(stage.clock.nowMs());
+        },
+        undefined,
+        aheadMs,
+      );
+      const bySolver = (offMs: number): number => stage.clock.nowMs() + offMs;
+      await publishPlan(channel, planValue('a', { createdMs: bySolver(-3_600_000) }));
+      await stage.until('the first round', () => ages.length === 1);
+      await publishPlan(channel, planValue('b', { createdMs: bySolver(3_600_000) }));
+      await stage.until('the second round', () => ages.length === 2, 120_000);
+      expect(Math.abs(ages[0] ?? NaN)).toBeLessThan(1_000);
+      expect(Math.abs((ages[1] ?? NaN) - 90_000)).toBeLessThan(1_000);
+      stop.abort();
+      await ended;
+    },
+  );
 
   test('fail with their loop, not beside it, when the queue breaks', async () => {
     const { ended } = await admitting(

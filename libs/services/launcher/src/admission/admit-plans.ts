@@ -10,6 +10,7 @@ import {
 } from '@dovetail/core-ports';
 import { countMalformed, keepInHand, Wake } from '@dovetail/service-kit';
 
+import type { BusTime } from '../tell/bus-time.js';
 import type { UntoldPlans } from '../tell/untold-plans.js';
 import type { Rounds } from './rounds.js';
 
@@ -21,6 +22,7 @@ export type AdmitPlansDeps = {
   readonly metrics: Metrics;
   readonly rounds: Rounds;
   readonly untoldPlans: Pick<UntoldPlans, 'add'>;
+  readonly busTime: BusTime;
   readonly plansPerRoundMax: number;
   readonly vitals: Vitals;
 };
@@ -65,6 +67,7 @@ type Plans = {
 
 async function receive(deps: AdmitPlansDeps, plans: Plans, stop: StopSignal): Promise<void> {
   for await (const work of workPlans(deps.reader, stop)) {
+    deps.busTime.heard(work.item.message.timeMs);
     plans.waiting.push(work);
     plans.inHand.add(work.item);
     plans.wake.raise();
@@ -100,7 +103,7 @@ async function admitSome(deps: AdmitPlansDeps, works: readonly Work<PlanMessage>
   }
   if (read.length === 0) return;
   try {
-    await rounds.admit(read.map(({ plan }) => plan));
+    await rounds.admit(read.map((each) => byOwnClock(deps, each)));
     for (const { plan } of read) untoldPlans.add(plan);
     for (const { item } of read) await settle(deps, () => item.ack());
   } catch (error) {
@@ -112,6 +115,14 @@ async function admitSome(deps: AdmitPlansDeps, works: readonly Work<PlanMessage>
     for (const { item } of read) await settle(deps, () => item.nak(retryMs));
   }
 }
+
+/**
+ * The plan as made when the bus took it, by the clock here: nothing is known of its solver's clock.
+ */
+const byOwnClock = (
+  { busTime }: Pick<AdmitPlansDeps, 'busTime'>,
+  { item, plan }: { readonly item: Work<PlanMessage>['item']; readonly plan: PlanMessage },
+): PlanMessage => ({ ...plan, createdMs: busTime.here(item.message.timeMs) });
 
 /** An ack is tried once: a plan that comes again is recognised. */
 async function settle(deps: AdmitPlansDeps, act: () => Promise<void>): Promise<void> {

@@ -4,7 +4,6 @@ import {
   type CatalogView,
   type ChurnGuard,
   type Cluster,
-  roomFor,
   type TypesByName,
   typesOfPool,
 } from '@dovetail/core-cluster';
@@ -12,6 +11,7 @@ import { addResources, type Pod, type Resources, sumResources } from '@dovetail/
 import type { ExistingNode, NewNode, Placement, Reason } from '@dovetail/core-scheduling';
 
 import { admissionText } from '../cluster/admission-mark.js';
+import { alreadyReplaced } from './already-replaced.js';
 import { BinOptions } from './bin-options.js';
 import {
   type CheckBin,
@@ -23,10 +23,10 @@ import {
   refusedBin,
   wholeOrNothing,
 } from './judged.js';
+import { LaterBins } from './later-bins.js';
 import { type AdmissionMemory, Ledger } from './ledger.js';
 import { type Admitted, nodeToBe } from './node-to-be.js';
 import { largestUse, leastOffered } from './options.js';
-import { reason } from './reason.js';
 import { RuleCheck } from './rule-check.js';
 import {
   groupTouched,
@@ -92,7 +92,6 @@ export class Judge {
       check: deps.check,
       ledger: this.#ledger,
       podsOf: (uids) => this.#podsOf(uids),
-      stillHolds: (message, bin) => this.#podsOrGroups(message, bin) === undefined,
     });
   }
 
@@ -101,8 +100,17 @@ export class Judge {
    * do other work between two of them. The plan of a command is admitted whole or not at all.
    */
   *judge(message: PlanMessage): Generator<JudgedBin> {
-    const bins = this.#bins(message);
-    yield* isOfCommand(message) ? this.#whole(message, bins) : bins;
+    const later = new LaterBins(message, {
+      podsOf: (uids) => this.#podsOf(uids),
+      stillHolds: (bin) => this.#podsOrGroups(message, bin) === undefined,
+    });
+    const end = this.#deps.cluster.subscribe((change) => later.heard(change));
+    try {
+      const bins = this.#bins(message, later);
+      yield* isOfCommand(message) ? this.#whole(message, bins) : bins;
+    } finally {
+      end();
+    }
   }
 
   /** Judges the bins of a command. If any is refused, all are, and nothing stays taken. */
@@ -115,44 +123,29 @@ export class Judge {
     return whole;
   }
 
-  *#bins(message: PlanMessage): Generator<JudgedBin> {
+  *#bins(message: PlanMessage, later: LaterBins): Generator<JudgedBin> {
     const whole =
       tooOld(message, this.#nowMs, this.#options.planAgeMaxMs) ??
       olderEpoch(message.admissionSeen, this.#admission.epoch);
-    for (const [index, placement] of message.plan.placements.entries())
+    for (const [index, placement] of message.plan.placements.entries()) {
+      later.judging(placement);
       yield whole === undefined
-        ? this.#placement(message, placement, index)
+        ? this.#placement(message, { placement, index }, later)
         : refusedBin(message, placementId(index), placement, [whole]);
-    for (const [index, bin] of message.plan.newNodes.entries())
-      yield whole === undefined
-        ? this.#newNode(message, bin, index)
-        : refusedBin(message, bin.id, bin, [whole]);
-  }
-
-  /**
-   * Refuses a second replacement for a pod, which the reaper may ask for after a crash. Claims and
-   * nodes show the first; of the last seconds, which no watch may show yet, the leader's memory
-   * does.
-   */
-  #alreadyReplaced({ cause, id }: PlanMessage, podUids: readonly string[]): Reason | undefined {
-    if (cause.kind !== 'replacement') return undefined;
-    const { cluster, memory } = this.#deps;
-    for (const uid of podUids) {
-      const standing = roomFor(cluster, uid, this.#nowMs)[0]?.holder.value.name;
-      const remembered = memory.replacedBy(uid, this.#nowMs);
-      if (standing === undefined && (remembered === undefined || remembered === id)) continue;
-      const replacement = standing ?? `plan ${remembered ?? ''}`;
-      const node = cluster.pods.get(uid)?.nodeName ?? cause.nodeName;
-      return reason(
-        'already-replaced',
-        `a pod of ${node} already has room in its replacement: ${replacement}`,
-        { node, podUid: uid, replacement },
-      );
     }
-    return undefined;
+    for (const [index, bin] of message.plan.newNodes.entries()) {
+      later.judging(bin);
+      yield whole === undefined
+        ? this.#newNode(message, { bin, index }, later)
+        : refusedBin(message, bin.id, bin, [whole]);
+    }
   }
 
-  #placement(message: PlanMessage, placement: Placement, index: number): JudgedBin {
+  #placement(
+    message: PlanMessage,
+    { placement, index }: { readonly placement: Placement; readonly index: number },
+    later: LaterBins,
+  ): JudgedBin {
     const binId = placementId(index);
     const node = this.#ledger.node(placement.nodeUid);
     const pods = this.#podsOf(placement.podUids);
@@ -166,32 +159,50 @@ export class Judge {
     const violations = this.#rules.broken(
       message,
       { ...placement, nodeName: node.name, nodeUid: node.uid },
-      { newNodes: message.plan.newNodes, placements: message.plan.placements.slice(index + 1) },
+      later,
     );
     if (violations.length > 0) return refusedBin(message, binId, placement, violations);
-    const replacement = message.cause.kind === 'replacement';
-    if (replacement) this.#deps.memory.replaced(placement.podUids, message.id, this.#nowMs);
-    this.#deps.memory.touch(placement.topologyGroups, this.#admission, message.id);
-    this.#ledger.replaceNode(
-      placement.nodeUid,
-      replacement
-        ? { ...node, reserved: addResources(node.reserved, requests) }
-        : { ...node, promisedPods: [...node.promisedPods, ...pods] },
-    );
-    const untilMs =
-      this.#nowMs + (replacement ? this.#options.replacementPromiseMs : this.#options.promiseMs);
+    const untilMs = this.#takeRoom(message, placement, { node, pods, requests });
     return {
       kind: 'placement',
       plan: message,
       binId,
       podUids: placement.podUids,
       placement,
-      holder: this.#holderOf(node),
+      holder: this.#ledger.holderOf(node),
       promise: this.#promise(message, placement.podUids, requests, untilMs),
     };
   }
 
-  #newNode(message: PlanMessage, bin: NewNode, index: number): JudgedBin {
+  /** Counts the placement in, so that later bins see it. Answers until when its room is kept. */
+  #takeRoom(
+    message: PlanMessage,
+    placement: Placement,
+    on: {
+      readonly node: ExistingNode;
+      readonly pods: readonly Pod[];
+      readonly requests: Resources;
+    },
+  ): number {
+    const { memory } = this.#deps;
+    const isReplacement = message.cause.kind === 'replacement';
+    if (isReplacement) memory.replaced(placement.podUids, message.id, this.#nowMs);
+    memory.touch(placement.topologyGroups, this.#admission, message.id);
+    this.#ledger.replaceNode(
+      placement.nodeUid,
+      isReplacement
+        ? { ...on.node, reserved: addResources(on.node.reserved, on.requests) }
+        : { ...on.node, promisedPods: [...on.node.promisedPods, ...on.pods] },
+    );
+    const { promiseMs, replacementPromiseMs } = this.#options;
+    return this.#nowMs + (isReplacement ? replacementPromiseMs : promiseMs);
+  }
+
+  #newNode(
+    message: PlanMessage,
+    { bin, index }: { readonly bin: NewNode; readonly index: number },
+    later: LaterBins,
+  ): JudgedBin {
     const key = poolKey(bin.pool);
     const pool = this.#deps.cluster.pools.one('key', key);
     const why =
@@ -203,7 +214,6 @@ export class Judge {
     const left = this.#binOptions.left(message, index, pool, types);
     if (!left.ok) return refusedBin(message, bin.id, bin, [left.reason]);
     const narrowed = { ...bin, options: left.options };
-    const later = { newNodes: message.plan.newNodes.slice(index + 1), placements: [] };
     const broken = this.#rules.broken(message, narrowed, later);
     if (broken.length > 0) return refusedBin(message, bin.id, bin, broken);
     return (
@@ -277,7 +287,7 @@ export class Judge {
     };
     return (
       podsNotFree(bin.podUids, message.cause, facts) ??
-      this.#alreadyReplaced(message, bin.podUids) ??
+      alreadyReplaced(message, bin.podUids, { ...this.#deps, nowMs: this.#nowMs }) ??
       groupTouched(bin, message, this.#deps.memory.touched)
     );
   }
@@ -314,20 +324,6 @@ export class Judge {
         nodeUid,
       },
     };
-  }
-
-  #holderOf(node: ExistingNode): {
-    readonly kind: 'NodeClaim' | 'Node';
-    readonly name: string;
-    readonly uid: string;
-  } {
-    const claim =
-      node.claimName === undefined
-        ? undefined
-        : this.#deps.cluster.claims.one('name', node.claimName);
-    if (claim !== undefined && node.state !== 'ready')
-      return { kind: 'NodeClaim', name: claim.name, uid: claim.uid };
-    return { kind: 'Node', name: node.name, uid: node.uid };
   }
 
   #podsOf(uids: readonly string[]): readonly Pod[] {

@@ -17,6 +17,7 @@ import {
 } from '@dovetail/core-kube-model';
 import type { ExistingNode } from '@dovetail/core-scheduling';
 
+import type { AdmittedPlacement } from './judged.js';
 import type { TouchedGroups } from './rules.js';
 import { noteEntry, UndoLog } from './undo-log.js';
 
@@ -127,6 +128,15 @@ export class Ledger {
   node(uid: string): ExistingNode | undefined {
     const index = this.#indexByUid.get(uid);
     return index === undefined ? undefined : this.nodes[index];
+  }
+
+  /** The carrier of a node's promises: its claim until it is ready, then the node itself. */
+  holderOf(node: ExistingNode): AdmittedPlacement['holder'] {
+    const { claimName, state } = node;
+    const claim = claimName === undefined ? undefined : this.#cluster.claims.one('name', claimName);
+    return claim !== undefined && state !== 'ready'
+      ? { kind: 'NodeClaim', name: claim.name, uid: claim.uid }
+      : { kind: 'Node', name: node.name, uid: node.uid };
   }
 
   /** The holder whose live promise, or whose bin of this round, has the pod. */

@@ -81,6 +81,7 @@ function round(hooks: {
         number: 1,
         stop: office,
         inherited: '',
+        outrun: () => Promise.resolve(),
         guardedWrite: () => {
           fences += 1;
           return Promise.resolve();

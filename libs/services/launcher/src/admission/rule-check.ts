@@ -2,6 +2,7 @@ import { type PlanMessage, replacedNodes } from '@dovetail/contracts';
 import type { Pod } from '@dovetail/core-kube-model';
 import {
   drained,
+  type ExistingNode,
   type NewNode,
   type Placement,
   type Reason,
@@ -9,25 +10,16 @@ import {
 } from '@dovetail/core-scheduling';
 
 import type { CheckBin } from './judged.js';
+import type { LaterBins } from './later-bins.js';
 import type { Ledger } from './ledger.js';
 import { reason } from './reason.js';
 
-/** Bins of the same plan that are judged later. */
-export type LaterBins = {
-  readonly newNodes: readonly NewNode[];
-  readonly placements: readonly Placement[];
-};
-
-/**
- * The checker, the ledger of earlier bins, and the tests of what may have changed since the plan.
- */
+/** The checker, and the ledger of the bins that were admitted before. */
 export type RuleCheckDeps = {
   readonly check: CheckBin;
   readonly ledger: Ledger;
   /** The pods of these UIDs that exist. */
   readonly podsOf: (uids: readonly string[]) => readonly Pod[];
-  /** Whether a bin's pods are free and its groups untouched. */
-  readonly stillHolds: (message: PlanMessage, bin: NewNode | Placement) => boolean;
 };
 
 /** Asks the independent checker about one bin, with everything admitted before it in place. */
@@ -45,43 +37,39 @@ export class RuleCheck {
     const replaced = new Set(
       cause.kind === 'replacement' ? replacedNodes(cause).map(({ nodeUid }) => nodeUid) : [],
     );
-    const beside = this.#companions(message, bin, later);
-    const pods = podsOf(
-      [bin, ...beside.placements, ...beside.newNodes].flatMap(({ podUids }) => podUids),
-    );
+    const { pods: around, ...beside } = later.beside(bin);
+    const pods = [...podsOf(bin.podUids), ...around];
     const violations =
       cause.kind === 'replacement'
         ? check({
             bin,
             pods: pods.map(withoutNode),
-            nodes: ledger.nodes.map((node) => (replaced.has(node.uid) ? drained(node) : node)),
+            nodes: ledger.nodes.map((node) => (replaced.has(node.uid) ? emptied(node) : node)),
             beside,
           })
         : check({ bin, pods, nodes: ledger.nodes, beside });
     return violations.map(brokenConstraint);
   }
+}
 
-  /**
-   * The later bins that share a group with this one, as no other can matter. One that no longer
-   * holds would be refused itself, so this bin must do without it.
-   */
-  #companions(message: PlanMessage, bin: NewNode | Placement, later: LaterBins): LaterBins {
-    const groups = new Set(bin.topologyGroups);
-    const isCompanion = (other: NewNode | Placement): boolean =>
-      other.topologyGroups.some((group) => groups.has(group)) &&
-      this.#deps.stillHolds(message, other);
-    return {
-      newNodes: later.newNodes.filter(isCompanion),
-      placements: later.placements.filter(isCompanion),
-    };
-  }
+/** One value for each, because the checker remembers what it has read by value. */
+function once<T extends object>(make: (one: T) => T): (one: T) => T {
+  const made = new WeakMap<T, T>();
+  return (one) => {
+    const value = made.get(one) ?? make(one);
+    made.set(one, value);
+    return value;
+  };
 }
 
 /** A pod of a replacement, as it will be once its node is gone. */
-function withoutNode(pod: Pod): Pod {
-  const { nodeName: _left, ...rest } = pod;
-  return { ...rest, phase: 'Pending' };
-}
+const withoutNode = once(({ nodeName: _left, ...rest }: Pod): Pod => ({
+  ...rest,
+  phase: 'Pending',
+}));
+
+/** A node of a replacement, as it will be once its pods have left. */
+const emptied = once<ExistingNode>(drained);
 
 const brokenConstraint = (violation: Violation): Reason =>
   reason('constraint-broken', violation.message, { code: violation.code, where: violation.where });

@@ -23,7 +23,7 @@ import { reason } from './reason.js';
 
 /**
  * Refuses a plan that waited too long: the cluster has probably changed, and its pods are batched
- * again.
+ * again. Both times are of the clock here.
  */
 export function tooOld(
   plan: { readonly createdMs: number },

@@ -7,7 +7,10 @@ export const admissionText = (admission: AdmissionNumber): string =>
 /** Undefined when the text is no admission. */
 export function parseAdmission(text: string | undefined): AdmissionNumber | undefined {
   const match = /^([0-9]+)\.([0-9]+)$/.exec(text ?? '');
-  return match === null ? undefined : { epoch: Number(match[1]), number: Number(match[2]) };
+  const [epoch, number] = [Number(match?.[1]), Number(match?.[2])];
+  return Number.isSafeInteger(epoch) && Number.isSafeInteger(number)
+    ? { epoch, number }
+    : undefined;
 }
 
 /** The annotation `dovetail.sh/admission` of a claim: its admission, its plan and its bin. */

@@ -81,8 +81,8 @@ export function shortageOf(outcome: FleetOutcome, wanted: number): Shortage {
   return { kind: isCapacityError(first) ? 'capacity' : 'other', awsCode, message };
 }
 
-/** Codes that a condition and an Event name beside the first; more would only make them longer. */
-const codesMax = 5;
+/** Codes that are named beside the first. As many leave room in an Event of 1,024 characters. */
+const codesMax = 12;
 
 /** Names the other codes of a fleet's errors: `beside InsufficientInstanceCapacity: `. */
 function besides(awsCode: string, errors: FleetOutcome['errors']): string {

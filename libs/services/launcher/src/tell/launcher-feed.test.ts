@@ -6,6 +6,7 @@ import { noVitals } from '@dovetail/core-ports';
 import { clusterName, Stage } from '@dovetail/sim-stage';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
+import { BusTime } from './bus-time.js';
 import { LauncherFeed } from './launcher-feed.js';
 
 const holders = 200;
@@ -31,7 +32,16 @@ test('a pod that is bound costs a look at its own promise, not at all of them', 
     cluster.set('claim', claimValue(`c${index}`, { annotations: promiseOf(a.uid, b.uid) }));
   }
   const { channel, log, metrics } = stage;
-  const feed = new LauncherFeed({ channel, log, metrics, vitals: noVitals, cluster, epoch: 1 });
+  const busTime = new BusTime(() => channel.clock.nowMs());
+  const feed = new LauncherFeed({
+    channel,
+    log,
+    metrics,
+    vitals: noVitals,
+    cluster,
+    busTime,
+    epoch: 1,
+  });
   void feed.run(stage.stop.signal);
   await stage.advance(500);
   expect(await published()).toBe(holders);

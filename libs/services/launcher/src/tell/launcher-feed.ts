@@ -18,6 +18,7 @@ import {
 } from '@dovetail/core-ports';
 import { FeedMirror, inParallel, Wake } from '@dovetail/service-kit';
 
+import type { BusTime } from './bus-time.js';
 import { holdersToCompare, podPromiseOf } from './live-promises.js';
 
 /** The channel of the feed, the mirror of the cluster, and the epoch. */
@@ -27,8 +28,12 @@ export type LauncherFeedDeps = {
   readonly metrics: Metrics;
   readonly vitals: Vitals;
   readonly cluster: Cluster;
+  /** Learns the time of the bus from the messages that come. */
+  readonly busTime: Pick<BusTime, 'heard'>;
   /** The number of the epoch: the first part of every generation. */
   readonly epoch: number;
+  /** Called with the number of a higher epoch whose work is in the stream. */
+  readonly onOutrun?: (epoch: number) => void;
 };
 
 /**
@@ -133,8 +138,10 @@ export class LauncherFeed {
   }
 
   async #follow(stop: StopSignal): Promise<void> {
-    for await (const event of followState(this.#deps.channel, stop, { kinds }))
+    for await (const event of followState(this.#deps.channel, stop, { kinds })) {
+      if (event.kind === 'record') this.#deps.busTime.heard(event.timeMs);
       this.#mirror.heard(event);
+    }
   }
 
   async #derivePromises(stop: StopSignal): Promise<void> {
