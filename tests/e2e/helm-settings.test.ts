@@ -196,11 +196,11 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
     expect(at((await podSpec('reaper', ...values)).containers, 0)).toMatchObject({ image }),
   );
 
-  test('network policies are opt-in, and let a solver out to NATS and DNS alone', async () => {
+  test('network policies let a solver out to NATS and DNS alone', async () => {
     const policies = async (...values: readonly string[]): Promise<readonly Rendered[]> =>
       (await rendered(...values)).filter(({ kind }) => kind === 'NetworkPolicy');
-    expect(await policies()).toEqual([]);
-    const made = await policies('networkPolicy.enabled=true', 'networkPolicy.natsPort=6222');
+    expect(await policies('networkPolicy.enabled=false')).toEqual([]);
+    const made = await policies('networkPolicy.natsPort=6222');
     expect(made).toHaveLength(services.length);
     expect(made.find(({ metadata }) => metadata.name.endsWith('solver'))).toMatchObject({
       spec: {
@@ -217,6 +217,20 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
         ],
       },
     });
+  });
+
+  test.each([
+    ['nats://nats:4222', [4_222]],
+    ['nats://nats', [4_222]],
+    ['tls://a:5222\\,tls://b:6222\\,tls://c:5222', [5_222, 6_222]],
+    ['nats://[::1]:4333', [4_333]],
+  ])('solvers may reach the ports of %s', async (url, ports) => {
+    const policies = (await rendered(`nats.url=${url}`)).filter(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('solver'),
+    );
+    expect(policies).toMatchObject([
+      { spec: { egress: [{ ports: ports.map((port) => ({ port, protocol: 'TCP' })) }, {}] } },
+    ]);
   });
 
   test('a small charge in a file of values is written as a plain decimal', async () =>

@@ -44,6 +44,7 @@ const settings = [
   'cluster.name=lab',
   'cluster.region=us-west-2',
   'nats.url=nats://nats.nats:4222',
+  'nats.insecure=true',
   'interruptionQueue=lab',
 ];
 

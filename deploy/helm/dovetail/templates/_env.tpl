@@ -53,11 +53,11 @@
 {{- $tls := .root.Values.nats.tls -}}
 - { name: CLUSTER_NAME, value: {{ .root.Values.cluster.name | quote }} }
 - { name: NATS_URL, value: {{ include "dovetail.natsUrl" .root | quote }} }
-- { name: NATS_REPLICAS, value: {{ .root.Values.nats.replicas | quote }} }
+- { name: NATS_REPLICAS, value: {{ ternary .root.Values.nats.server.replicas .root.Values.nats.replicas .root.Values.nats.server.enabled | quote }} }
 {{- if .credentials }}
 - { name: NATS_CREDENTIALS, value: /etc/nats/creds }
 {{- end }}
-{{- if $tls.caSecret }}
+{{- if include "dovetail.busCaSecret" .root }}
 - { name: NATS_CA, value: /etc/nats-ca/ca.crt }
 {{- end }}
 {{- if $tls.clientSecret }}
@@ -107,15 +107,4 @@
 - { name: {{ $name }}, value: {{ $value | quote }} }
 {{- end }}
 {{- end }}
-{{- end -}}
-
-{{/* The address of NATS: of its own value, or of the server that this chart installs. */}}
-{{- define "dovetail.natsUrl" -}}
-{{- if .Values.nats.url -}}
-{{ .Values.nats.url }}
-{{- else if .Values.nats.server.enabled -}}
-nats://{{ include "dovetail.serviceName" (dict "root" . "component" "nats") }}.{{ .Release.Namespace }}.svc:4222
-{{- else -}}
-{{- fail "nats.url is empty: write the address of NATS with JetStream, or set nats.server.enabled" -}}
-{{- end -}}
 {{- end -}}
