@@ -1,3 +1,4 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -86,4 +87,30 @@ async function started(
     ready: async () => (await httpRequest(`http://127.0.0.1:${monitor}/healthz`)).status === 200,
     readyDeadlineMs: 60_000,
   });
+}
+
+/** The container beside a server, and what it works on. */
+type ReloaderOptions = {
+  readonly args: readonly string[];
+  readonly bus: ChartNats;
+  readonly dir: string;
+};
+
+/** Runs the container that makes servers read changed files. It sees no processes but theirs. */
+export async function startReloader({ args, bus, dir }: ReloaderOptions): Promise<ChildProcess> {
+  const processes = join(dir, 'proc');
+  for (const { pid } of bus.servers) {
+    await mkdir(join(processes, `${pid}`), { recursive: true });
+    await writeFile(join(processes, `${pid}`, 'comm'), 'nats-server\n');
+  }
+  const here: Readonly<Record<string, string>> = {
+    '/proc': processes,
+    '/etc/nats': bus.folders[0],
+    '/etc/nats-tls': bus.folders[1],
+  };
+  return spawn(
+    process.execPath,
+    args.map((arg) => here[arg] ?? arg),
+    { stdio: 'ignore' },
+  );
 }

@@ -1,5 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { freePort, httpRequest, isUnavailable, obtainNatsServer } from '@dovetai
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { type ChartNats, startChartNats } from './chart-nats.js';
+import { type ChartNats, startChartNats, startReloader } from './chart-nats.js';
 import { dist } from './pod-runner.js';
 
 /**
@@ -179,7 +179,9 @@ type Secret = { readonly data: Data };
       const solver = await service('solver', complaints);
       await eventually('a connection', () => Promise.resolve(solver.state() === 'connected'));
       const pids = bus.servers.map(({ pid }) => pid);
-      const reloader = await startReloader(objects, bus, dir);
+      const { args = [] } =
+        theOne<Templated>(objects, 'StatefulSet', '-nats').spec.template.spec.containers[1] ?? {};
+      const reloader = await startReloader({ args, bus, dir });
       try {
         secrets.delete('dovetail-nats-solver');
         expect(await makeKeys()).toBe('made keys for solver');
@@ -202,28 +204,3 @@ type Secret = { readonly data: Data };
     }, 60_000);
   },
 );
-
-/** Runs the container that makes servers read changed files. It sees no processes but theirs. */
-async function startReloader(
-  objects: readonly Rendered[],
-  bus: ChartNats,
-  dir: string,
-): Promise<ChildProcess> {
-  const processes = join(dir, 'proc');
-  for (const { pid } of bus.servers) {
-    await mkdir(join(processes, `${pid}`), { recursive: true });
-    await writeFile(join(processes, `${pid}`, 'comm'), 'nats-server\n');
-  }
-  const { args = [] } =
-    theOne<Templated>(objects, 'StatefulSet', '-nats').spec.template.spec.containers[1] ?? {};
-  const here: Readonly<Record<string, string>> = {
-    '/proc': processes,
-    '/etc/nats': bus.folders[0],
-    '/etc/nats-tls': bus.folders[1],
-  };
-  return spawn(
-    process.execPath,
-    args.map((arg) => here[arg] ?? arg),
-    { stdio: 'ignore' },
-  );
-}

@@ -17,14 +17,28 @@ import { dist, kubeconfigOf, type Pod, type PodRunnerDeps } from './pod-runner.j
  * the pod's ServiceAccount, and the files of its Secrets and ConfigMaps.
  */
 export type ServicePods = {
-  /** The process of the first pod of each component. */
+  /** The process of one pod of each component. */
   readonly parts: ReadonlyMap<string, RunningPart>;
+  /** The ports of these processes. */
+  readonly ports: ReadonlyMap<string, number>;
   /** The reasons why pods did not start. */
   readonly failures: readonly string[];
+  /** Writes the files of Secrets and ConfigMaps again, as a kubelet does when they change. */
+  renew(): Promise<void>;
   stop(): Promise<void>;
 };
 
-type Deps = Pick<PodRunnerDeps, 'kube' | 'plane' | 'dir' | 'tokenOf'>;
+/** The outside that service pods need. */
+export type ServicePodsDeps = Pick<
+  PodRunnerDeps,
+  'kube' | 'plane' | 'dir' | 'tokenOf' | 'reached'
+> & {
+  /** Gives each pod a port of its own for the one that it lists; without it, it has that one. */
+  readonly portOf?: () => Promise<number>;
+  /** Variables that the cluster adds to a pod, such as by Pod Identity. */
+  readonly added?: (component: string) => Readonly<Record<string, string>>;
+};
+type Deps = ServicePodsDeps;
 type Container = Pod['spec']['containers'][number];
 type Volume = NonNullable<Pod['spec']['volumes']>[number];
 type Stored = KubeObject & { readonly data?: Readonly<Record<string, string>> };
@@ -79,17 +93,24 @@ async function environment(
   const own = (container.env ?? []).map(({ name, value, valueFrom }) => {
     const text = valueFrom === undefined ? value : fields[valueFrom.fieldRef.fieldPath];
     const [path, folder] = folders.find(([each]) => text?.startsWith(`${each}/`)) ?? ['', ''];
-    return [name, `${folder}${(text ?? '').slice(path.length)}`] as const;
+    const { reached = (each: string) => each } = deps;
+    return [name, reached(`${folder}${(text ?? '').slice(path.length)}`)] as const;
   });
-  return { ...Object.fromEntries(own), KUBECONFIG: await kubeconfigOf(pod, deps) };
+  return {
+    ...Object.fromEntries(own),
+    ...deps.added?.(componentOf(pod)),
+    KUBECONFIG: await kubeconfigOf(pod, deps),
+  };
 }
 
+const componentOf = (pod: Pod): string =>
+  pod.metadata.labels?.['app.kubernetes.io/component'] ?? '';
+
 /** Starts the pod's container. Returns once its readiness probe succeeds. */
-async function start(pod: Pod, deps: Deps): Promise<RunningPart> {
+async function start(pod: Pod, port: number, deps: Deps): Promise<RunningPart> {
   const [container] = pod.spec.containers;
   if (container === undefined) throw new Error(`${pod.metadata.name} has no container`);
-  const env = await environment(pod, container, deps);
-  const port = container.ports?.[0]?.containerPort ?? 0;
+  const env = { ...(await environment(pod, container, deps)), HTTP_PORT: `${port}` };
   const path = container.readinessProbe?.httpGet.path ?? '';
   return startPart({
     name: pod.metadata.name,
@@ -101,23 +122,23 @@ async function start(pod: Pod, deps: Deps): Promise<RunningPart> {
       process.execPath,
       ...container.args.map((arg) => arg.replace(/^\/app\b/, dist)),
     ],
-    logFile: join(deps.dir, 'logs', `${container.name}.log`),
+    logFile: join(deps.dir, 'logs', `${pod.metadata.name}.log`),
     ready: async () => (await httpRequest(`http://127.0.0.1:${port}${path}`)).status === 200,
     readyDeadlineMs: 60_000,
   });
 }
 
-/** Tells the API server that the pod runs and is ready. */
-async function reportReady(kube: KubeApi, { metadata, spec }: Pod): Promise<void> {
+/** Tells the API server that all containers of the pod run and are ready. */
+export async function reportReady(kube: KubeApi, { metadata, spec }: Pod): Promise<void> {
   const at = new Date().toISOString();
-  const container = {
-    name: spec.containers[0]?.name,
+  const containers = spec.containers.map(({ name }) => ({
+    name,
     image: 'dovetail',
     imageID: 'dovetail',
     ready: true,
     restartCount: 0,
     state: { running: { startedAt: at } },
-  };
+  }));
   const conditions = ['Initialized', 'ContainersReady', 'Ready'].map((type) => ({
     type,
     status: 'True',
@@ -128,7 +149,7 @@ async function reportReady(kube: KubeApi, { metadata, spec }: Pod): Promise<void
     {
       type: 'merge',
       body: {
-        status: { phase: 'Running', startTime: at, conditions, containerStatuses: [container] },
+        status: { phase: 'Running', startTime: at, conditions, containerStatuses: containers },
       },
     },
     { subresource: 'status' },
@@ -137,19 +158,39 @@ async function reportReady(kube: KubeApi, { metadata, spec }: Pod): Promise<void
 
 /** Runs every pod that the selector finds on a node, until it is stopped. */
 export function runServicePods(deps: Deps, labelSelector: string): ServicePods {
+  const { kube } = deps;
   const stop = new AbortController();
   const parts = new Map<string, RunningPart>();
+  const ports = new Map<string, number>();
+  const running = new Map<string, { readonly pod: Pod; readonly part: RunningPart }>();
   const failures: string[] = [];
   const seen = new Map<string, Promise<void>>();
   const run = async (pod: Pod): Promise<void> => {
-    const component = pod.metadata.labels?.['app.kubernetes.io/component'] ?? '';
-    parts.set(component, await start(pod, deps));
-    await reportReady(deps.kube, pod);
+    const port = (await deps.portOf?.()) ?? pod.spec.containers[0]?.ports?.[0]?.containerPort ?? 0;
+    const part = await start(pod, port, deps);
+    running.set(pod.metadata.uid ?? '', { pod, part });
+    parts.set(componentOf(pod), part);
+    ports.set(componentOf(pod), port);
+    await reportReady(kube, pod);
+  };
+  /** Ends the process of a pod that is deleted, and then lets the pod go. */
+  const end = async ({ metadata: { uid = '', name, namespace = '' } }: Pod): Promise<void> => {
+    const found = running.get(uid);
+    running.delete(uid);
+    await found?.part.stop();
+    await kube.delete(
+      { resource: kubeResources.pods, name, namespace },
+      { uid, gracePeriodSeconds: 0 },
+    );
   };
   const look = async (): Promise<void> => {
-    const pods = (await deps.kube.list(kubeResources.pods, { labelSelector })) as readonly Pod[];
+    const pods = (await kube.list(kubeResources.pods, { labelSelector })) as readonly Pod[];
     for (const pod of pods) {
       const { uid = '' } = pod.metadata;
+      if (pod.metadata.deletionTimestamp !== undefined && running.has(uid)) {
+        await end(pod);
+        continue;
+      }
       if (pod.spec.nodeName === undefined || seen.has(uid)) continue;
       seen.set(
         uid,
@@ -165,12 +206,17 @@ export function runServicePods(deps: Deps, labelSelector: string): ServicePods {
   })();
   return {
     parts,
+    ports,
     failures,
+    async renew() {
+      for (const { pod } of running.values())
+        for (const volume of pod.spec.volumes ?? []) await mounted(pod, volume, deps);
+    },
     async stop() {
       stop.abort();
       await looking;
       await Promise.all(seen.values());
-      await Promise.all([...parts.values()].map((part) => part.stop()));
+      await Promise.all([...running.values()].map(({ part }) => part.stop()));
     },
   };
 }
