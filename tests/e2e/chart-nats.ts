@@ -18,7 +18,7 @@ export type ChartNats = {
   stop(): Promise<void>;
 };
 
-/** What the pods mount: `nats.conf`, `users.conf`, and the Secret of the certificate. */
+/** The files that pods mount: `nats.conf`, `users.conf`, and the Secret of the certificate. */
 export type ChartNatsFiles = {
   readonly config: string;
   readonly users: string;

@@ -157,66 +157,75 @@ export async function reportReady(kube: KubeApi, { metadata, spec }: Pod): Promi
 }
 
 /** Runs every pod that the selector finds on a node, until it is stopped. */
-export function runServicePods(deps: Deps, labelSelector: string): ServicePods {
-  const { kube } = deps;
-  const stop = new AbortController();
-  const parts = new Map<string, RunningPart>();
-  const ports = new Map<string, number>();
-  const running = new Map<string, { readonly pod: Pod; readonly part: RunningPart }>();
-  const failures: string[] = [];
-  const seen = new Map<string, Promise<void>>();
-  const run = async (pod: Pod): Promise<void> => {
-    const port = (await deps.portOf?.()) ?? pod.spec.containers[0]?.ports?.[0]?.containerPort ?? 0;
-    const part = await start(pod, port, deps);
-    running.set(pod.metadata.uid ?? '', { pod, part });
-    parts.set(componentOf(pod), part);
-    ports.set(componentOf(pod), port);
-    await reportReady(kube, pod);
-  };
-  /** Ends the process of a pod that is deleted, and then lets the pod go. */
-  const end = async ({ metadata: { uid = '', name, namespace = '' } }: Pod): Promise<void> => {
-    const found = running.get(uid);
-    running.delete(uid);
-    await found?.part.stop();
-    await kube.delete(
-      { resource: kubeResources.pods, name, namespace },
-      { uid, gracePeriodSeconds: 0 },
-    );
-  };
-  const look = async (): Promise<void> => {
-    const pods = (await kube.list(kubeResources.pods, { labelSelector })) as readonly Pod[];
-    for (const pod of pods) {
-      const { uid = '' } = pod.metadata;
-      if (pod.metadata.deletionTimestamp !== undefined && running.has(uid)) {
-        await end(pod);
-        continue;
-      }
-      if (pod.spec.nodeName === undefined || seen.has(uid)) continue;
-      seen.set(
-        uid,
-        run(pod).catch((error: unknown) => void failures.push(String(error))),
-      );
-    }
-  };
-  const looking = (async () => {
-    while (!stop.signal.aborted) {
-      await look();
+export const runServicePods = (deps: Deps, labelSelector: string): ServicePods =>
+  new Kubelet(deps, labelSelector);
+
+class Kubelet implements ServicePods {
+  readonly #deps: Deps;
+  readonly #selector: string;
+  readonly #stop = new AbortController();
+  readonly #seen = new Map<string, Promise<void>>();
+  readonly #running = new Map<string, { readonly pod: Pod; readonly part: RunningPart }>();
+  readonly #looking: Promise<void>;
+  readonly parts = new Map<string, RunningPart>();
+  readonly ports = new Map<string, number>();
+  readonly failures: string[] = [];
+
+  constructor(deps: Deps, labelSelector: string) {
+    this.#deps = deps;
+    this.#selector = labelSelector;
+    this.#looking = this.#lookOn();
+  }
+
+  async renew(): Promise<void> {
+    for (const { pod } of this.#running.values())
+      for (const volume of pod.spec.volumes ?? []) await mounted(pod, volume, this.#deps);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#looking;
+    await Promise.all(this.#seen.values());
+    await Promise.all([...this.#running.values()].map(({ part }) => part.stop()));
+  }
+
+  async #lookOn(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#look();
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-  })();
-  return {
-    parts,
-    ports,
-    failures,
-    async renew() {
-      for (const { pod } of running.values())
-        for (const volume of pod.spec.volumes ?? []) await mounted(pod, volume, deps);
-    },
-    async stop() {
-      stop.abort();
-      await looking;
-      await Promise.all(seen.values());
-      await Promise.all([...running.values()].map(({ part }) => part.stop()));
-    },
-  };
+  }
+
+  async #look(): Promise<void> {
+    const { kube } = this.#deps;
+    const labelSelector = this.#selector;
+    for (const pod of (await kube.list(kubeResources.pods, { labelSelector })) as readonly Pod[]) {
+      const { uid = '', deletionTimestamp } = pod.metadata;
+      if (deletionTimestamp !== undefined && this.#running.has(uid)) await this.#end(pod);
+      else if (pod.spec.nodeName !== undefined && !this.#seen.has(uid))
+        this.#seen.set(
+          uid,
+          this.#run(pod).catch((error: unknown) => void this.failures.push(String(error))),
+        );
+    }
+  }
+
+  async #run(pod: Pod): Promise<void> {
+    const listed = pod.spec.containers[0]?.ports?.[0]?.containerPort ?? 0;
+    const port = (await this.#deps.portOf?.()) ?? listed;
+    const part = await start(pod, port, this.#deps);
+    this.#running.set(pod.metadata.uid ?? '', { pod, part });
+    this.parts.set(componentOf(pod), part);
+    this.ports.set(componentOf(pod), port);
+    await reportReady(this.#deps.kube, pod);
+  }
+
+  /** Ends the process of a pod that is deleted, and then lets the pod go. */
+  async #end({ metadata: { uid = '', name, namespace = '' } }: Pod): Promise<void> {
+    const found = this.#running.get(uid);
+    this.#running.delete(uid);
+    await found?.part.stop();
+    const ref = { resource: kubeResources.pods, name, namespace };
+    await this.#deps.kube.delete(ref, { uid, gracePeriodSeconds: 0 });
+  }
 }
