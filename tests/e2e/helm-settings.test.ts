@@ -24,7 +24,7 @@ type Service = keyof typeof blocks;
 const services = Object.keys(blocks) as readonly Service[];
 
 /** The value of the chart that a variable comes from, and another than its default. */
-const ownValues: Readonly<Record<string, readonly [value: string, other: string]>> = {
+const ownValues: Readonly<Record<string, readonly [value: string, other: string, set?: string]>> = {
   CLUSTER_NAME: ['cluster.name', 'other'],
   NATS_URL: ['nats.url', 'tls://other:4222'],
   NATS_REPLICAS: ['nats.replicas', '3'],
@@ -46,6 +46,19 @@ const ownValues: Readonly<Record<string, readonly [value: string, other: string]
   CONSOLIDATION: ['consolidation', 'none'],
   DEFAULT_INSTANCE_PROFILE: ['defaultInstanceProfile', 'nodes'],
   INTERRUPTION_QUEUE: ['interruptionQueue', 'notices'],
+  BATCH_IDLE_DURATION: ['settings.batchIdleDuration', '2s'],
+  BATCH_MAX_DURATION: ['settings.batchMaxDuration', '20s'],
+  CLUSTER_ENDPOINT: ['settings.clusterEndpoint', 'https://10.0.0.1:443'],
+  CLUSTER_CA_BUNDLE: ['settings.clusterCABundle', 'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tQ0E='],
+  CLUSTER_SERVICE_CIDR: ['settings.clusterServiceCidr', '172.20.0.0/16'],
+  ISOLATED_VPC: ['settings.isolatedVPC', 'true'],
+  VM_MEMORY_OVERHEAD_PERCENT: ['settings.vmMemoryOverheadPercent', '0.05'],
+  RESERVED_ENIS: ['settings.reservedENIs', '1'],
+  FEATURE_GATES: [
+    'settings.featureGates',
+    'NodeRepair=true,SpotToSpotConsolidation=false',
+    'settings.featureGates.nodeRepair=true',
+  ],
 };
 /** Variables that follow from what else the chart makes. */
 const fixed: Readonly<Record<string, string>> = {
@@ -120,8 +133,8 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
   test.each(rows.filter(([, name]) => ownValues[name] !== undefined))(
     '%s gets %s from its value of the chart',
     async (service, name) => {
-      const [value, other] = present(ownValues[name], 'the rows are those with a value');
-      expect(given(await variables(service, `${value}=${other}`), name)).toEqual([other]);
+      const [value, other, set = `${value}=${other}`] = present(ownValues[name], 'each has one');
+      expect(given(await variables(service, set), name)).toEqual([other]);
     },
   );
 
@@ -170,6 +183,16 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
     ['common.replicas', '3'],
   ])('%s=%s is refused before anything is installed', (value, wrong) =>
     expect(variables('solver', `${value}=${wrong}`)).rejects.toThrow(/schema/),
+  );
+
+  test.each(rows.filter(([, name]) => ownValues[name]?.[0].startsWith('settings.')))(
+    '%s has for %s the default of the service, unless the value is given',
+    async (service, name) => {
+      const [text = ''] = given(await variables(service), name);
+      // Gates are off, and an empty text counts as absent.
+      const off = 'NodeRepair=false,SpotToSpotConsolidation=false';
+      expect(text === '' || text === off ? 'own' : text).toBe(defaultOf(name));
+    },
   );
 
   test('a service has its own NATS user, or the one that all share', async () => {

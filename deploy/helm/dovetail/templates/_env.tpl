@@ -9,7 +9,12 @@
   "NATS_KEY" "nats.tls.clientSecret" "AWS_REGION" "cluster.region" "LEASE_DURATION" "leaseDuration"
   "MIN_VALUES_POLICY" "minValuesPolicy" "HOSTNAME_SPREAD" "hostnameSpread" "PREFERENCE_POLICY" "preferencePolicy"
   "NODE_CHARGE" "nodeCharge" "FEWER_NODES_WITHIN" "fewerNodesWithin" "ASSUMED_REQUESTS" "assumedRequests"
-  "PLACEMENT" "placement" "CONSOLIDATION" "consolidation" "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue" -}}
+  "PLACEMENT" "placement" "CONSOLIDATION" "consolidation" "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue"
+  "BATCH_IDLE_DURATION" "settings.batchIdleDuration" "BATCH_MAX_DURATION" "settings.batchMaxDuration"
+  "CLUSTER_ENDPOINT" "settings.clusterEndpoint" "CLUSTER_CA_BUNDLE" "settings.clusterCABundle"
+  "CLUSTER_SERVICE_CIDR" "settings.clusterServiceCidr" "ISOLATED_VPC" "settings.isolatedVPC"
+  "VM_MEMORY_OVERHEAD_PERCENT" "settings.vmMemoryOverheadPercent" "RESERVED_ENIS" "settings.reservedENIs"
+  "FEATURE_GATES" "settings.featureGates" -}}
 {{- $fixed := list "HTTP_PORT" "LOG_LEVEL_FILE" "REPLICA_NAME" "LEASE_NAMESPACE" "TEST_CLOCK_FILE" -}}
 {{- $component := .component -}}
 {{- range $name, $value := .block.env -}}
@@ -92,11 +97,25 @@
 - { name: FEWER_NODES_WITHIN, value: {{ printf "%.1f" (float64 .root.Values.fewerNodesWithin) | quote }} }
 - { name: ASSUMED_REQUESTS, value: {{ .root.Values.assumedRequests | quote }} }
 {{- end }}
+{{- $settings := .root.Values.settings }}
+{{- if eq .component "pod-watcher" }}
+- { name: BATCH_IDLE_DURATION, value: {{ $settings.batchIdleDuration | quote }} }
+- { name: BATCH_MAX_DURATION, value: {{ $settings.batchMaxDuration | quote }} }
+{{- end }}
 {{- if eq .component "launcher" }}
+- { name: CLUSTER_ENDPOINT, value: {{ $settings.clusterEndpoint | quote }} }
+- { name: CLUSTER_CA_BUNDLE, value: {{ $settings.clusterCABundle | quote }} }
+- { name: CLUSTER_SERVICE_CIDR, value: {{ $settings.clusterServiceCidr | quote }} }
+- { name: ISOLATED_VPC, value: {{ $settings.isolatedVPC | quote }} }
+- { name: VM_MEMORY_OVERHEAD_PERCENT, value: {{ $settings.vmMemoryOverheadPercent | quote }} }
+- { name: RESERVED_ENIS, value: {{ int $settings.reservedENIs | quote }} }
 - { name: PLACEMENT, value: {{ .root.Values.placement | quote }} }
 - { name: DEFAULT_INSTANCE_PROFILE, value: {{ .root.Values.defaultInstanceProfile | quote }} }
 {{- end }}
 {{- if eq .component "reaper" }}
+{{- $gates := $settings.featureGates }}
+- name: FEATURE_GATES
+  value: NodeRepair={{ $gates.nodeRepair | default false }},SpotToSpotConsolidation={{ $gates.spotToSpotConsolidation | default false }}
 - { name: INTERRUPTION_QUEUE, value: {{ .root.Values.interruptionQueue | quote }} }
 {{- end }}
 {{- range $name, $value := merge (dict) .block.env .block.extraEnv }}
