@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 
 import { claims, instances, nodes, ourNodes, runningPods } from '@dovetail/test-support/cluster';
 import { commandsOf, inShell } from '@dovetail/test-support/guide';
+import { instanceProfiles, launchTemplates } from '@dovetail/test-support/launch-templates';
 import { eventually, openWorld, type TestWorld } from '@dovetail/test-support/world';
 import {
   isUnavailable,
@@ -59,6 +60,7 @@ const sections = {
   let dir: string;
   let at: TestWorld;
   let eks: EksCluster;
+  let profiles: readonly string[];
   let env: Readonly<Record<string, string>>;
   const shell = (command: string): Promise<string> =>
     inShell(command, { kubeconfig: at.lab.kubeconfig, folder: dir, env }).catch(
@@ -117,10 +119,13 @@ const sections = {
   test('leads to the first node, on which the pods run', async () => {
     const [, ...pool] = sections.first;
     expect(pool).toHaveLength(1);
+    profiles = await instanceProfiles(at);
     for (const command of [...pool, ...sections.see.slice(0, 2)]) await shell(command);
     expect((await runningPods(at, 'default')).length).toBe(3);
     expect((await ourNodes(at)).length).toBe((await claims(at)).length);
     expect((await instances(at)).length).toBeGreaterThan(0);
+    expect((await launchTemplates(at)).length).toBeGreaterThan(0);
+    expect((await instanceProfiles(at)).filter((name) => !profiles.includes(name))).toHaveLength(1);
   }, 200_000);
 
   test('shows that every service is ready, and lets a reader follow decisions', async () => {
@@ -166,6 +171,8 @@ const sections = {
   test('uninstalls without a trace but the definitions', async () => {
     for (const command of sections.uninstall) await shell(command);
     expect(await instances(at)).toEqual([]);
+    expect(await launchTemplates(at)).toEqual([]);
+    expect(await instanceProfiles(at)).toEqual(profiles);
     expect((await nodes(at)).map(({ metadata }) => metadata.name).toSorted()).toEqual(
       ['a', 'b', 'c'].map((zone) => `system-us-west-2${zone}`),
     );

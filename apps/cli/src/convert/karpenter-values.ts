@@ -1,5 +1,5 @@
 /**
- * What becomes of one value of Karpenter's chart. A value that is Karpenter's own default is left
+ * The rule of one value of Karpenter's chart. A value that is Karpenter's own default is left
  * out, because Dovetail's default then holds.
  */
 export type ValueRule = {
