@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -16,6 +16,23 @@ const own = [...made, 'nats.server.usersSecret=nats-users', 'nats.credentialsSec
 
 type Config = Rendered & { readonly data: Readonly<Record<string, string>> };
 const services = ['pod-watcher', 'solver', 'launcher', 'reaper'] as const;
+
+const root = join(import.meta.dirname, '..', '..');
+
+type Requests = Readonly<Record<'cpu' | 'memory', string>>;
+type Workload = Rendered & {
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly { readonly resources: { readonly requests: Requests } }[];
+      };
+    };
+  };
+};
+/** `100m` is 0.1, and `256Mi` is 256. */
+const amountOf = (text: string): number =>
+  Number.parseFloat(text) * (text.endsWith('m') ? 0.001 : 1);
 
 type Deployment = Rendered & {
   readonly spec: {
@@ -97,6 +114,24 @@ type Deployment = Rendered & {
     });
     expect(env.map(({ name }) => name)).not.toContain('NATS_CA');
     expect(theOne<Config>(objects, 'ConfigMap', '-nats').data['nats.conf']).not.toContain('tls');
+  });
+
+  test('and the services ask for as much room as the guide says', async () => {
+    const pods = (await render(...own))
+      .filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
+      .map((object) => (object as Workload).spec);
+    const sum = (name: 'cpu' | 'memory'): number =>
+      pods
+        .flatMap(({ replicas, template }) =>
+          template.spec.containers.map(
+            ({ resources }) => replicas * amountOf(resources.requests[name]),
+          ),
+        )
+        .reduce((one, other) => one + other, 0);
+    const guide = await readFile(join(root, 'docs/guides/deploy.md'), 'utf8');
+    expect(guide).toContain(
+      `add up to ${sum('cpu').toFixed(1)} CPU and ${(sum('memory') / 1024).toFixed(1)} GiB.`,
+    );
   });
 
   test('take the certificate of a Secret that is there', async () => {
