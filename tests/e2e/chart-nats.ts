@@ -19,7 +19,7 @@ export type ChartNats = {
 };
 
 /** The files that pods mount: `nats.conf`, `users.conf`, and the Secret of the certificate. */
-export type ChartNatsFiles = {
+type ChartNatsFiles = {
   readonly config: string;
   readonly users: string;
   readonly tls: Readonly<Record<string, string>>;

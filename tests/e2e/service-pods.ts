@@ -29,16 +29,12 @@ export type ServicePods = {
 };
 
 /** The outside that service pods need. */
-export type ServicePodsDeps = Pick<
-  PodRunnerDeps,
-  'kube' | 'plane' | 'dir' | 'tokenOf' | 'reached'
-> & {
+type Deps = Pick<PodRunnerDeps, 'kube' | 'plane' | 'dir' | 'tokenOf' | 'reached'> & {
   /** Gives each pod a port of its own for the one that it lists; without it, it has that one. */
   readonly portOf?: () => Promise<number>;
   /** Variables that the cluster adds to a pod, such as by Pod Identity. */
   readonly added?: (component: string) => Readonly<Record<string, string>>;
 };
-type Deps = ServicePodsDeps;
 type Container = Pod['spec']['containers'][number];
 type Volume = NonNullable<Pod['spec']['volumes']>[number];
 type Stored = KubeObject & { readonly data?: Readonly<Record<string, string>> };

@@ -11,7 +11,7 @@ type Output = { out(text: string): void; err(text: string): void };
 export type ConvertRequest = { readonly file: string; readonly region?: string };
 
 /** Exit codes of `dovetail convert`. */
-export const convertExitCodes = { converted: 0, unusable: 64 } as const;
+const convertExitCodes = { converted: 0, unusable: 64 } as const;
 
 /** Prints the values of Dovetail's chart. Standard error gets a note for each one not taken. */
 export function runConvert({ file, region }: ConvertRequest, output: Output): number {

@@ -4,7 +4,7 @@ import { closest } from '@dovetail/core-scheduling';
 import { karpenterValues } from './karpenter-values.js';
 
 /** Something to know about one value of the input, or about one that is missing. */
-export type Note = { readonly path: string; readonly text: string };
+type Note = { readonly path: string; readonly text: string };
 
 /** Values of Dovetail's chart, and what was not taken. */
 export type Conversion = {
