@@ -171,6 +171,9 @@ describe('two nodes are not given up together', () => {
     expect(cluster.log.entries.filter(({ name }) => name === 'commands-not-served')).toHaveLength(
       1,
     );
+    expect(cluster.events('Unconsolidatable')).toContain(
+      'nodes are removed one at a time and never replaced: the API server does not know disruptions.dovetail.sh; apply deploy/crds',
+    );
   });
 });
 

@@ -67,6 +67,17 @@ export function tellExhausted(events: Events, pool: Pool, { message }: Disruptio
   events.record({ about, type, reason: 'DisruptionBlocked', message }, budgetRepeat);
 }
 
+/** Tells on a pool that no command is recorded, and what that means for its nodes. */
+export function tellUnrecorded(events: Events, pool: Pool): void {
+  const message =
+    'nodes are removed one at a time and never replaced: the API server does not know disruptions.dovetail.sh; apply deploy/crds';
+  const about = aboutPool(pool);
+  events.record(
+    { about, type: 'Warning', reason: 'Unconsolidatable', message },
+    unconsolidatableRepeat,
+  );
+}
+
 const subjectsOf = ({ claim, node }: NodeView) => [
   aboutClaim(claim),
   ...(node === undefined ? [] : [aboutNode(node)]),
