@@ -153,6 +153,48 @@ const cases: readonly Case[] = [
     good: ['balanced', 'strict'],
     bad: ['Strict'],
   },
+  ...(['Idle', 'Max'] as const).map((name) => ({
+    value: `settings.batch${name}Duration`,
+    read: byStart('pod-watcher', `BATCH_${name.toUpperCase()}_DURATION`),
+    good: ['0s', '250ms', '1m30s'],
+    bad: ['1 s', 'soon', '-1s'],
+  })),
+  {
+    value: 'settings.clusterEndpoint',
+    read: byStart('launcher', 'CLUSTER_ENDPOINT'),
+    good: ['', 'https://10.0.0.1:443', 'https://[fd00::1]'],
+    bad: ['10.0.0.1:443', '/path'],
+  },
+  {
+    value: 'settings.clusterCABundle',
+    read: byStart('launcher', 'CLUSTER_CA_BUNDLE'),
+    good: ['', 'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tQ0E='],
+    bad: ['/etc/ca.crt', 'Q0E='],
+  },
+  {
+    value: 'settings.clusterServiceCidr',
+    read: byStart('launcher', 'CLUSTER_SERVICE_CIDR'),
+    good: ['', '172.20.0.0/16', 'fd00::/108'],
+    bad: ['172.20.0.0', 'services'],
+  },
+  {
+    value: 'settings.isolatedVPC',
+    read: byStart('launcher', 'ISOLATED_VPC'),
+    good: ['true', 'false'],
+    bad: ['yes'],
+  },
+  {
+    value: 'settings.vmMemoryOverheadPercent',
+    read: byStart('launcher', 'VM_MEMORY_OVERHEAD_PERCENT'),
+    good: ['0', '0.075', '0.5'],
+    bad: ['1', '-0.1', 'some'],
+  },
+  {
+    value: 'settings.reservedENIs',
+    read: byStart('launcher', 'RESERVED_ENIS'),
+    good: ['0', '2'],
+    bad: ['-1', '101', 'one'],
+  },
   {
     value: 'logLevel',
     read: commonSettings.logLevel.parse,
@@ -204,8 +246,8 @@ const plain = (text: string): string => text.replaceAll('\\', '');
   test.each([
     ['reaper', 'LEGACY_NODE_REPAIR', 'true', 'yes', 'give one of true, false'],
     ['launcher', 'KUBE_CLIENT_QPS', '300', '0', 'give a whole number from 1 to 100000'],
-    ['launcher', 'RESERVED_ENIS', '', 'one', 'give a whole number from 0 to 100'],
-    ['podWatcher', 'BATCH_IDLE_DURATION', '1m30s', '1 s', 'give a duration'],
+    ['reaper', 'CONSOLIDATION_SAVING_PERCENT', '', 'one', 'give a whole number from 0 to 100'],
+    ['podWatcher', 'BATCH_OWNER_IDLE_DURATION', '1m30s', '1 s', 'give a duration'],
     ['reaper', 'CONSOLIDATION_SAVING_MIN', '0.02', '1e-5', 'give US dollars'],
     ['solver', 'LOG_LEVEL', 'debug', 'trace', 'give one of debug, info, warn, error'],
   ])('%s.env.%s may be %j but not %j, with the words of the service', async (service, ...row) => {

@@ -1,111 +1,79 @@
+import { type KubeResource, kubeResources } from '@dovetail/core-ports';
+
 export const services = ['pod-watcher', 'solver', 'launcher', 'reaper'] as const;
 
 export type Service = (typeof services)[number];
 
-/**
- * The rights that each service needs, and those that it must not have: verb, resource, and
- * subresource or namespace if it matters.
- */
-export const reads = [
-  'get pods',
-  'list nodes',
-  'watch nodepools.karpenter.sh',
-  'list ec2nodeclasses.karpenter.k8s.aws',
-  'watch persistentvolumeclaims',
-  'watch replicasets.apps',
-  'list poddisruptionbudgets.policy',
-  'watch csinodes.storage.k8s.io',
-  'watch volumeattachments.storage.k8s.io',
-  'get services',
-];
+/** A rule of a role. */
+export type Rule = {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+};
 
-export const writes = [
-  'create pods',
-  'delete pods',
-  'patch pods',
-  'create pods/binding',
-  'create pods/eviction',
-  'patch nodes',
-  'delete nodes',
-  'create nodes',
-  'create nodeclaims.karpenter.sh',
-  'patch nodeclaims.karpenter.sh',
-  'patch nodeclaims.karpenter.sh/status',
-  'delete nodeclaims.karpenter.sh',
-  'patch nodepools.karpenter.sh',
-  'patch nodepools.karpenter.sh/status',
-  'patch ec2nodeclasses.karpenter.k8s.aws/status',
-  'delete nodepools.karpenter.sh',
-  'delete ec2nodeclasses.karpenter.k8s.aws',
-  'list disruptions.dovetail.sh',
-  'watch disruptions.dovetail.sh',
-  'create disruptions.dovetail.sh',
-  'patch disruptions.dovetail.sh',
-  'patch disruptions.dovetail.sh/status',
-  'delete disruptions.dovetail.sh',
-  'create events',
-  'update nodes',
-  'update nodeclaims.karpenter.sh',
-  'patch provisioners.karpenter.sh',
-  'patch awsnodetemplates.karpenter.k8s.aws',
-  'create serviceaccounts',
-  'create clusterrolebindings.rbac.authorization.k8s.io',
+const verbs = [
+  'get',
+  'list',
+  'watch',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
 ] as const;
 
-export const sensitive = [
-  'get secrets',
-  'list secrets',
-  'get configmaps',
-  'create pods/exec',
-  'create deployments.apps',
-  'impersonate users',
+/** `pods/eviction`, `nodes`, `nodepools.karpenter.sh/status`: a kind as kubectl writes it. */
+const targetOf = (group: string, resource: string): string => {
+  const [plural = '', subresource] = resource.split('/');
+  const kind = group === '' ? plural : `${plural}.${group}`;
+  return subresource === undefined ? kind : `${kind}/${subresource}`;
+};
+
+/** The rights of rules for every object, as `verb kind`. Those for named objects are left out. */
+export const rightsOf = (rules: readonly Rule[]): readonly string[] => [
+  ...new Set(
+    rules
+      .filter(({ resourceNames }) => resourceNames === undefined)
+      .flatMap((rule) =>
+        rule.apiGroups.flatMap((group) =>
+          rule.resources.flatMap((resource) =>
+            rule.verbs.map((verb) => `${verb} ${targetOf(group, resource)}`),
+          ),
+        ),
+      ),
+  ),
 ];
 
-export const needed: Readonly<Record<Service, readonly string[]>> = {
-  'pod-watcher': [
-    'list nodes',
-    'watch nodepools.karpenter.sh',
-    'list ec2nodeclasses.karpenter.k8s.aws',
-    'watch persistentvolumeclaims',
-    'watch replicasets.apps',
-    'list poddisruptionbudgets.policy',
-    'watch csinodes.storage.k8s.io',
+/** Kinds that Dovetail has no use for, which would be worth a theft. */
+const sensitive = [
+  ...[
+    'secrets',
+    'configmaps',
+    'serviceaccounts',
+    'serviceaccounts/token',
+    'replicationcontrollers',
   ],
-  solver: [],
-  launcher: [
-    'list nodes',
-    'watch nodepools.karpenter.sh',
-    'list ec2nodeclasses.karpenter.k8s.aws',
-    'watch persistentvolumeclaims',
-    'watch csinodes.storage.k8s.io',
-    'create pods/binding',
-    'patch nodes',
-    'create nodeclaims.karpenter.sh',
-    'patch nodeclaims.karpenter.sh',
-    'patch nodeclaims.karpenter.sh/status',
-    'delete nodeclaims.karpenter.sh',
-    'patch nodepools.karpenter.sh',
-    'patch nodepools.karpenter.sh/status',
-    'patch ec2nodeclasses.karpenter.k8s.aws/status',
-    'create events',
-  ],
-  reaper: [
-    'list nodes',
-    'watch nodepools.karpenter.sh',
-    'list poddisruptionbudgets.policy',
-    'watch volumeattachments.storage.k8s.io',
-    'delete pods',
-    'create pods/eviction',
-    'patch nodes',
-    'delete nodes',
-    'patch nodeclaims.karpenter.sh',
-    'patch nodeclaims.karpenter.sh/status',
-    'delete nodeclaims.karpenter.sh',
-    'list disruptions.dovetail.sh',
-    'watch disruptions.dovetail.sh',
-    'create disruptions.dovetail.sh',
-    'patch disruptions.dovetail.sh/status',
-    'delete disruptions.dovetail.sh',
-    'create events',
-  ],
-};
+  ...['pods/exec', 'pods/attach', 'pods/portforward', 'pods/ephemeralcontainers', 'nodes/proxy'],
+  ...['deployments.apps', 'statefulsets.apps', 'jobs.batch', 'cronjobs.batch'],
+  ...['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'].map(
+    (kind) => `${kind}.rbac.authorization.k8s.io`,
+  ),
+  'customresourcedefinitions.apiextensions.k8s.io',
+  'validatingwebhookconfigurations.admissionregistration.k8s.io',
+  'certificatesigningrequests.certificates.k8s.io/approval',
+];
+
+const subresources = ['', '/status', '/finalizers', '/scale'];
+const kinds: readonly KubeResource[] = Object.values(kubeResources);
+
+/** Every verb of every kind that Dovetail knows and of its subresources, and of sensitive kinds. */
+export const neighbours: readonly string[] = [
+  ...kinds.flatMap(({ group, plural }) =>
+    subresources.map((subresource) => targetOf(group, `${plural}${subresource}`)),
+  ),
+  ...['binding', 'eviction', 'log'].map((subresource) => `pods/${subresource}`),
+  ...sensitive,
+]
+  .flatMap((kind) => verbs.map((verb) => `${verb} ${kind}`))
+  .concat('impersonate users', 'impersonate groups', 'escalate clusterroles', 'bind clusterroles');

@@ -25,7 +25,7 @@ import {
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { type Ended, type PodRunnerDeps, runPods } from './pod-runner.js';
+import { type Ended, planeOf, type PodRunnerDeps, runPods } from './pod-runner.js';
 import { runServicePods, secrets, type ServicePods } from './service-pods.js';
 
 /**
@@ -77,18 +77,6 @@ async function valuesFor({ natsUrl, cloudUrl }: TestWorld['lab']): Promise<objec
     common: { hostNetwork: true },
     services: Object.fromEntries(await Promise.all(own)),
   };
-}
-
-/** The address of the API server, and its authority. */
-async function planeOf(at: TestWorld): Promise<{ readonly url: string; readonly ca: string }> {
-  const text = await at.kubectl('config', 'view', '--raw', '--output', 'json');
-  const [first] = (
-    JSON.parse(text) as {
-      clusters: { cluster: { server: string; 'certificate-authority-data': string } }[];
-    }
-  ).clusters;
-  const { server = '', 'certificate-authority-data': ca = '' } = first?.cluster ?? {};
-  return { url: server, ca: Buffer.from(ca, 'base64').toString('utf8') };
 }
 
 const ours = 'app.kubernetes.io/instance=dovetail,app.kubernetes.io/component';

@@ -24,7 +24,7 @@ type Service = keyof typeof blocks;
 const services = Object.keys(blocks) as readonly Service[];
 
 /** The value of the chart that a variable comes from, and another than its default. */
-const ownValues: Readonly<Record<string, readonly [value: string, other: string]>> = {
+const ownValues: Readonly<Record<string, readonly [value: string, other: string, set?: string]>> = {
   CLUSTER_NAME: ['cluster.name', 'other'],
   NATS_URL: ['nats.url', 'tls://other:4222'],
   NATS_REPLICAS: ['nats.replicas', '3'],
@@ -46,6 +46,19 @@ const ownValues: Readonly<Record<string, readonly [value: string, other: string]
   CONSOLIDATION: ['consolidation', 'none'],
   DEFAULT_INSTANCE_PROFILE: ['defaultInstanceProfile', 'nodes'],
   INTERRUPTION_QUEUE: ['interruptionQueue', 'notices'],
+  BATCH_IDLE_DURATION: ['settings.batchIdleDuration', '2s'],
+  BATCH_MAX_DURATION: ['settings.batchMaxDuration', '20s'],
+  CLUSTER_ENDPOINT: ['settings.clusterEndpoint', 'https://10.0.0.1:443'],
+  CLUSTER_CA_BUNDLE: ['settings.clusterCABundle', 'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tQ0E='],
+  CLUSTER_SERVICE_CIDR: ['settings.clusterServiceCidr', '172.20.0.0/16'],
+  ISOLATED_VPC: ['settings.isolatedVPC', 'true'],
+  VM_MEMORY_OVERHEAD_PERCENT: ['settings.vmMemoryOverheadPercent', '0.05'],
+  RESERVED_ENIS: ['settings.reservedENIs', '1'],
+  FEATURE_GATES: [
+    'settings.featureGates',
+    'NodeRepair=true,SpotToSpotConsolidation=false',
+    'settings.featureGates.nodeRepair=true',
+  ],
 };
 /** Variables that follow from what else the chart makes. */
 const fixed: Readonly<Record<string, string>> = {
@@ -120,8 +133,8 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
   test.each(rows.filter(([, name]) => ownValues[name] !== undefined))(
     '%s gets %s from its value of the chart',
     async (service, name) => {
-      const [value, other] = present(ownValues[name], 'the rows are those with a value');
-      expect(given(await variables(service, `${value}=${other}`), name)).toEqual([other]);
+      const [value, other, set = `${value}=${other}`] = present(ownValues[name], 'each has one');
+      expect(given(await variables(service, set), name)).toEqual([other]);
     },
   );
 
@@ -172,6 +185,16 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
     expect(variables('solver', `${value}=${wrong}`)).rejects.toThrow(/schema/),
   );
 
+  test.each(rows.filter(([, name]) => ownValues[name]?.[0].startsWith('settings.')))(
+    '%s has for %s the default of the service, unless the value is given',
+    async (service, name) => {
+      const [text = ''] = given(await variables(service), name);
+      // Gates are off, and an empty text counts as absent.
+      const off = 'NodeRepair=false,SpotToSpotConsolidation=false';
+      expect(text === '' || text === off ? 'own' : text).toBe(defaultOf(name));
+    },
+  );
+
   test('a service has its own NATS user, or the one that all share', async () => {
     const values = ['nats.credentialsSecret=all', 'services.solver.natsCredentialsSecret=solver'];
     const secrets = await Promise.all(
@@ -196,11 +219,11 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
     expect(at((await podSpec('reaper', ...values)).containers, 0)).toMatchObject({ image }),
   );
 
-  test('network policies are opt-in, and let a solver out to NATS and DNS alone', async () => {
+  test('network policies let a solver out to NATS and DNS alone', async () => {
     const policies = async (...values: readonly string[]): Promise<readonly Rendered[]> =>
       (await rendered(...values)).filter(({ kind }) => kind === 'NetworkPolicy');
-    expect(await policies()).toEqual([]);
-    const made = await policies('networkPolicy.enabled=true', 'networkPolicy.natsPort=6222');
+    expect(await policies('networkPolicy.enabled=false')).toEqual([]);
+    const made = await policies('networkPolicy.natsPort=6222');
     expect(made).toHaveLength(services.length);
     expect(made.find(({ metadata }) => metadata.name.endsWith('solver'))).toMatchObject({
       spec: {
@@ -217,6 +240,20 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
         ],
       },
     });
+  });
+
+  test.each([
+    ['nats://nats:4222', [4_222]],
+    ['nats://nats', [4_222]],
+    ['tls://a:5222\\,tls://b:6222\\,tls://c:5222', [5_222, 6_222]],
+    ['nats://[::1]:4333', [4_333]],
+  ])('solvers may reach the ports of %s', async (url, ports) => {
+    const policies = (await rendered(`nats.url=${url}`)).filter(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('solver'),
+    );
+    expect(policies).toMatchObject([
+      { spec: { egress: [{ ports: ports.map((port) => ({ port, protocol: 'TCP' })) }, {}] } },
+    ]);
   });
 
   test('a small charge in a file of values is written as a plain decimal', async () =>

@@ -325,7 +325,7 @@ const onHostname = (service: string) => ({
   });
 
   test('the values that every installation gives are all that it needs', async () => {
-    expect(requiredValues).toHaveLength(3);
+    expect(requiredValues).toHaveLength(4);
     expect((await render()).filter(({ kind }) => kind === 'Deployment')).toHaveLength(4);
   });
 });

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
+import type { TestWorld } from '@dovetail/test-support/world';
 import type { RunningControlPlane } from '@dovetail/testbed';
 
 /**
@@ -56,6 +57,20 @@ export type PodRunnerDeps = {
   readonly reached?: (text: string) => string;
 };
 
+/** The address of the API server, and its authority. */
+export async function planeOf(
+  at: TestWorld,
+): Promise<{ readonly url: string; readonly ca: string }> {
+  const text = await at.kubectl('config', 'view', '--raw', '--output', 'json');
+  const [first] = (
+    JSON.parse(text) as {
+      clusters: { cluster: { server: string; 'certificate-authority-data': string } }[];
+    }
+  ).clusters;
+  const { server = '', 'certificate-authority-data': ca = '' } = first?.cluster ?? {};
+  return { url: server, ca: Buffer.from(ca, 'base64').toString('utf8') };
+}
+
 type KubeconfigDeps = Pick<PodRunnerDeps, 'plane' | 'dir' | 'tokenOf'>;
 
 /** The kubeconfig of a pod: the cluster with the token of its account, or with none. */
@@ -84,16 +99,40 @@ export async function kubeconfigOf(pod: Pod, deps: KubeconfigDeps): Promise<stri
   return path;
 }
 
+/** The place of a pod's token and of the authority of the API server, in a container. */
+const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Writes the files of a pod's ServiceAccount, and returns their folder. */
+async function accountOf(pod: Pod, { plane, dir, tokenOf }: KubeconfigDeps): Promise<string> {
+  const folder = join(dir, pod.metadata.name, 'serviceaccount');
+  if (!pod.spec.automountServiceAccountToken) return folder;
+  await mkdir(folder, { recursive: true });
+  const token = await tokenOf(pod.spec.serviceAccountName, pod.metadata.name);
+  await writeFile(join(folder, 'token'), token, { mode: 0o600 });
+  await writeFile(join(folder, 'ca.crt'), plane.ca);
+  return folder;
+}
+
 async function execute(pod: Pod, deps: PodRunnerDeps): Promise<Ended> {
-  const { reached = (text: string) => text } = deps;
+  const { reached = (text: string) => text, dir, plane } = deps;
   const [container] = pod.spec.containers;
-  const args = (container?.args ?? []).map((arg) => reached(arg.replace(/^\/app\b/, dist)));
+  const account = await accountOf(pod, deps);
+  const args = (container?.args ?? []).map((arg) =>
+    reached(arg.replace(/^\/app\b/, dist).replace(accountFolder, account)),
+  );
   const own: Record<string, string> = Object.fromEntries(
     (container?.env ?? []).map(({ name, value = '' }) => [name, reached(value)] as const),
   );
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'] ?? '', KUBECONFIG: await kubeconfigOf(pod, deps), ...own },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      KUBECONFIG: await kubeconfigOf(pod, deps),
+      KUBERNETES_SERVICE_HOST: new URL(plane.url).hostname,
+      KUBERNETES_SERVICE_PORT: new URL(plane.url).port,
+      TMPDIR: dir,
+      ...own,
+    },
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
@@ -133,6 +172,7 @@ export async function runPods(
   deps: PodRunnerDeps,
   labelSelector: string,
   stop: AbortSignal,
+  onEnd: (end: Ended) => void = () => undefined,
 ): Promise<readonly Ended[]> {
   const ended: Ended[] = [];
   const done = new Set<string>();
@@ -145,6 +185,7 @@ export async function runPods(
       done.add(uid);
       const end = await execute(pod, deps);
       ended.push(end);
+      onEnd(end);
       await report(deps.kube, pod, end);
     }
     await new Promise((resolve) => setTimeout(resolve, 200));

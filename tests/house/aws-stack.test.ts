@@ -311,6 +311,17 @@ describe('what the parameters choose', () => {
       policyText(stackWith({ NodeRoleName: '' }), 'LauncherPolicy', 'PolicyDocument'),
     ).toContain(`"arn:aws:iam::${accountId}:role/NodeRole"`);
   });
+  test('a queue of a name of its own is the one that the reaper may read and the chart is given', () => {
+    const named = stackWith({ QueueName: 'my-cluster' });
+    expect(named.outputs['InterruptionQueue']).toBe('my-cluster');
+    expect(policyText(named, 'ReaperPolicy', 'PolicyDocument')).toContain(
+      `"arn:aws:sqs:${region}:${accountId}:my-cluster"`,
+    );
+    expect(named.resources['InterruptionQueue']?.properties).toMatchObject({
+      QueueName: 'my-cluster',
+    });
+    expect(stack.resources['InterruptionQueue']?.properties).not.toHaveProperty('QueueName');
+  });
   test('the outputs are what the chart and the classes need', () => {
     expect(stack.outputs).toEqual({
       NodeRole: 'KarpenterNodeRole-lab',

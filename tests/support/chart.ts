@@ -16,6 +16,8 @@ export const requiredValues: readonly string[] = [
   'cluster.name=lab',
   'cluster.region=us-west-2',
   'nats.url=nats://nats:4222',
+  // Tests of the bus take this back.
+  'nats.insecure=true',
 ];
 
 /** An object of a rendered chart. Tests know the fields of the kinds that they look at. */

@@ -24,10 +24,17 @@ export async function commandsOf(page: string, heading: string): Promise<readonl
   );
 }
 
+/** Where a command runs. `PATH` of `env` goes before the path of the tests, and ends in a colon. */
+type Shell = {
+  readonly kubeconfig: string;
+  readonly folder?: string;
+  readonly env?: Readonly<Record<string, string>>;
+};
+
 /** Runs a command of a guide by a shell whose kubectl is that of the tests. Answers its output. */
 export async function inShell(
   command: string,
-  { kubeconfig, folder }: { readonly kubeconfig: string; readonly folder?: string },
+  { kubeconfig, folder, env = {} }: Shell,
 ): Promise<string> {
   const kubectl = await obtainKubectl();
   if (isUnavailable(kubectl)) throw new Error(kubectl.unavailable);
@@ -35,7 +42,7 @@ export async function inShell(
   const { stdout } = await run('bash', ['--norc', '-c', `set -o pipefail; ${command}`], {
     deadlineMs: 180_000,
     remedy: 'read its output',
-    env: { KUBECONFIG: kubeconfig, PATH: path },
+    env: { ...env, KUBECONFIG: kubeconfig, PATH: `${env['PATH'] ?? ''}${path}` },
     ...(folder === undefined ? {} : { cwd: folder }),
   });
   return stdout;

@@ -31,17 +31,29 @@ async function described(at: TestWorld, name: string): Promise<DescribedTemplate
   };
 }
 
+/** The names of the account's instance profiles according to IAM. */
+export async function instanceProfiles(at: TestWorld): Promise<readonly string[]> {
+  const answer = await ask(at, 'ListInstanceProfiles', {}, iam);
+  return valuesOf(answer, 'InstanceProfileName');
+}
+
+/** A service of AWS with the query protocol, and the version of its API. */
+type QueryService = { readonly name: string; readonly version: string };
+const ec2: QueryService = { name: 'ec2', version: '2016-11-15' };
+const iam: QueryService = { name: 'iam', version: '2010-05-08' };
+
 async function ask(
   at: TestWorld,
   action: string,
   params: Readonly<Record<string, string>>,
+  { name, version }: QueryService = ec2,
 ): Promise<string> {
   const response = await fetch(at.lab.cloudUrl, {
     method: 'POST',
-    body: new URLSearchParams({ Action: action, Version: '2016-11-15', ...params }),
+    body: new URLSearchParams({ Action: action, Version: version, ...params }),
     // The twin reads key, region and service of a signature, and does not verify it.
     headers: {
-      authorization: `AWS4-HMAC-SHA256 Credential=somebody/20260101/${at.lab.options.region}/ec2/aws4_request, SignedHeaders=host, Signature=none`,
+      authorization: `AWS4-HMAC-SHA256 Credential=somebody/20260101/${at.lab.options.region}/${name}/aws4_request, SignedHeaders=host, Signature=none`,
     },
   });
   const text = await response.text();

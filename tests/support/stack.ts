@@ -33,6 +33,12 @@ type Template = {
 
 const noValue = Symbol('AWS::NoValue');
 
+/** The property that names a resource of a type, where templates of this repository name one. */
+const nameFields: Readonly<Record<string, string>> = {
+  'AWS::IAM::Role': 'RoleName',
+  'AWS::SQS::Queue': 'QueueName',
+};
+
 /** `!GetAtt a.b` and its like, as the long forms of them. */
 const shortForms = ['Ref', 'Sub', 'GetAtt', 'If', 'Equals', 'Not', 'And', 'Or', 'Join'].flatMap(
   (name): readonly ScalarTag[] => {
@@ -120,7 +126,7 @@ class Evaluation {
     if (declared === undefined) throw new Error(`the template has no resource ${id}`);
     if (!this.isMade(declared.Condition)) throw new Error(`${id} is not made, but referred to`);
     const { Type: type, Properties: properties = {} } = declared;
-    const given = type === 'AWS::IAM::Role' ? this.value(properties['RoleName']) : noValue;
+    const given = this.value(properties[nameFields[type] ?? '']);
     const name = typeof given === 'string' ? given : id;
     const { region, accountId } = this.#options;
     const arns: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
+import { chartReadme } from './chart-readme.js';
 import { customResourcesPage } from './custom-resources.js';
 import { knownFieldsModule } from './known-fields.js';
 import { metricsPage } from './metrics.js';
@@ -17,7 +18,10 @@ const metricTables = [
   ),
 ];
 
-/** The pages of docs/reference, and a module, that are written from the code, by their paths. */
+/**
+ * The pages of docs/reference, the README of the chart, and a module, that are written from the
+ * code, by their paths.
+ */
 export const referencePages = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/reference/reason-codes.md', reasonCodesPage(read('libs/core/scheduling/src/plan.ts'))],
@@ -26,5 +30,6 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'apps/cli/src/manifests/known-fields.ts',
       knownFieldsModule(read('libs/sim/kube/src/schema/builtin-schemas.ts')),
     ],
+    ['deploy/helm/dovetail/README.md', chartReadme(read('deploy/helm/dovetail/values.yaml'))],
     ['docs/reference/metrics.md', metricsPage(metricTables.map(read))],
   ]);

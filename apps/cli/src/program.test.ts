@@ -59,11 +59,14 @@ test.each<[readonly string[], string, RegExp]>([
   [['shadow', '--prices', 'here'], 'commander.invalidArgument', /http:\/\//],
   [['shadow', '--consolidation', 'some'], 'commander.invalidArgument', /none, delete, replace/],
   [['shadow', '--for', 'ever'], 'commander.invalidArgument', /write a duration/],
+  [['convert', 'manifests', 'x'], 'commander.invalidArgument', /Allowed choices are values/],
+  [['convert', 'values'], 'commander.missingArgument', /file/],
+  [['convert', 'values', 'x', '--region', 'west'], 'commander.invalidArgument', /us-west-2/],
   [['uninstall-check', '--settle', 'soon'], 'commander.invalidArgument', /write a duration/],
 ])('%j is refused with a hint', async (args, code, hint) =>
   expect(await parse(...args)).toMatchObject({ code, text: expect.stringMatching(hint) }),
 );
-test.each(['simulate', 'decisions', 'explain', 'shadow', 'nats-users', 'uninstall-check'])(
+test.each(['simulate', 'decisions', 'explain', 'shadow', 'nats-users', 'convert', 'uninstall-check'])(
   '%s --help has examples and exit codes',
   async (command) =>
     expect(await parse(command, '--help')).toMatchObject({

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 
+import { addConvert } from './commands/convert.js';
 import { addDecisions } from './commands/decisions.js';
 import { addExplain } from './commands/explain.js';
 import { addNatsUsers } from './commands/nats-users.js';
@@ -28,6 +29,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addExplain(program, environment);
   addShadow(program, environment);
   addNatsUsers(program, environment);
+  addConvert(program);
   addUninstallCheck(program);
   program
     .command('version')

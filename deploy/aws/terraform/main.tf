@@ -120,7 +120,8 @@ resource "aws_eks_pod_identity_association" "service" {
 }
 
 resource "aws_sqs_queue" "interruption" {
-  name_prefix               = "dovetail-"
+  name                      = var.queue_name != "" ? var.queue_name : null
+  name_prefix               = var.queue_name != "" ? null : "dovetail-"
   message_retention_seconds = 300
   sqs_managed_sse_enabled   = true
 }

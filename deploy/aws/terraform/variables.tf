@@ -53,6 +53,17 @@ variable "node_role_name" {
   default     = ""
 }
 
+variable "queue_name" {
+  description = "The name of the queue, for the chart's interruptionQueue. Only one cluster may use it. Empty: it is made up."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = can(regex("^[0-9A-Za-z_-]{0,80}$", var.queue_name))
+    error_message = "Give the name of an SQS queue, not its URL."
+  }
+}
+
 variable "access_entry" {
   description = "Lets nodes join by an access entry. false only if aws-auth alone names the role."
   type        = bool

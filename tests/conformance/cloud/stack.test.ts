@@ -1,7 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { forTests, isUnavailable, obtainStackLinters, run } from '@dovetail/testbed';
+import {
+  forTests,
+  isUnavailable,
+  obtainGoProgram,
+  obtainStackLinters,
+  run,
+} from '@dovetail/testbed';
 import { describe, expect, test } from 'vitest';
 
 /** Checks the files of deploy/aws by tools that know AWS' resources and Terraform's language. */
@@ -18,6 +25,52 @@ const reader = [
   'files = [hcl2.load(open(path, encoding="utf-8")) for path in sys.argv[1:]]',
   'print(json.dumps(files, default=str))',
 ].join('\n');
+
+/** Terraform's own formatter reads the language; it needs no provider, as `validate` does. */
+const formatted = await run('terraform', ['fmt', '-check', '-diff', terraform], {
+  deadlineMs,
+  remedy: 'run terraform fmt',
+}).then(
+  () => 'is as it should be',
+  (error: unknown) => String(error),
+);
+const noTerraform = formatted.includes('ENOENT');
+if (noTerraform) process.stdout.write('LEFT OUT: terraform fmt: there is no terraform on PATH\n');
+(noTerraform ? test.skip : test)('the Terraform module is as terraform fmt writes it', () =>
+  expect(formatted).toBe('is as it should be'),
+);
+
+const eksctl = await forTests(() => obtainGoProgram(join(import.meta.dirname, 'eksctl')));
+if (isUnavailable(eksctl))
+  process.stdout.write(`LEFT OUT: the rules of eksctl: ${eksctl.unavailable}\n`);
+(isUnavailable(eksctl) ? describe.skip : describe)('the configuration of eksctl', () => {
+  const written = readFileSync(join(folder, 'eksctl.yaml'), 'utf8');
+  const filled = written
+    .replaceAll('${CLUSTER_NAME}', 'my-cluster')
+    .replaceAll('${AWS_REGION}', 'us-west-2');
+  /** The fault that eksctl's own rules find in a file; empty if it is right. */
+  const faults = async (text: string): Promise<string> => {
+    if (isUnavailable(eksctl)) throw new Error(eksctl.unavailable);
+    const dir = mkdtempSync(join(tmpdir(), 'dovetail-eksctl-'));
+    const file = join(dir, 'cluster.yaml');
+    writeFileSync(file, text);
+    const said = await run(eksctl.path, [file], { deadlineMs, remedy: 'read it' }).then(
+      () => '',
+      (error: unknown) => String(error),
+    );
+    rmSync(dir, { recursive: true });
+    return said;
+  };
+
+  test('is what eksctl 0.215 accepts', async () => expect(await faults(filled)).toBe(''));
+
+  test.each([
+    ['a field of no such name', filled.replace('minSize', 'minimumSize'), /unknown field/],
+    ['a group whose bounds cross', filled.replace('maxSize: 4', 'maxSize: 1'), /nodes-max=1/],
+  ])('would be refused for %s', async (_what, text, words) =>
+    expect(await faults(text)).toMatch(words),
+  );
+});
 
 const linters = await forTests(obtainStackLinters);
 if (isUnavailable(linters)) {

@@ -9,7 +9,12 @@
   "NATS_KEY" "nats.tls.clientSecret" "AWS_REGION" "cluster.region" "LEASE_DURATION" "leaseDuration"
   "MIN_VALUES_POLICY" "minValuesPolicy" "HOSTNAME_SPREAD" "hostnameSpread" "PREFERENCE_POLICY" "preferencePolicy"
   "NODE_CHARGE" "nodeCharge" "FEWER_NODES_WITHIN" "fewerNodesWithin" "ASSUMED_REQUESTS" "assumedRequests"
-  "PLACEMENT" "placement" "CONSOLIDATION" "consolidation" "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue" -}}
+  "PLACEMENT" "placement" "CONSOLIDATION" "consolidation" "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue"
+  "BATCH_IDLE_DURATION" "settings.batchIdleDuration" "BATCH_MAX_DURATION" "settings.batchMaxDuration"
+  "CLUSTER_ENDPOINT" "settings.clusterEndpoint" "CLUSTER_CA_BUNDLE" "settings.clusterCABundle"
+  "CLUSTER_SERVICE_CIDR" "settings.clusterServiceCidr" "ISOLATED_VPC" "settings.isolatedVPC"
+  "VM_MEMORY_OVERHEAD_PERCENT" "settings.vmMemoryOverheadPercent" "RESERVED_ENIS" "settings.reservedENIs"
+  "FEATURE_GATES" "settings.featureGates" -}}
 {{- $fixed := list "HTTP_PORT" "LOG_LEVEL_FILE" "REPLICA_NAME" "LEASE_NAMESPACE" "TEST_CLOCK_FILE" -}}
 {{- $component := .component -}}
 {{- range $name, $value := .block.env -}}
@@ -53,11 +58,11 @@
 {{- $tls := .root.Values.nats.tls -}}
 - { name: CLUSTER_NAME, value: {{ .root.Values.cluster.name | quote }} }
 - { name: NATS_URL, value: {{ include "dovetail.natsUrl" .root | quote }} }
-- { name: NATS_REPLICAS, value: {{ .root.Values.nats.replicas | quote }} }
+- { name: NATS_REPLICAS, value: {{ ternary .root.Values.nats.server.replicas .root.Values.nats.replicas .root.Values.nats.server.enabled | quote }} }
 {{- if .credentials }}
 - { name: NATS_CREDENTIALS, value: /etc/nats/creds }
 {{- end }}
-{{- if $tls.caSecret }}
+{{- if include "dovetail.busCaSecret" .root }}
 - { name: NATS_CA, value: /etc/nats-ca/ca.crt }
 {{- end }}
 {{- if $tls.clientSecret }}
@@ -92,11 +97,25 @@
 - { name: FEWER_NODES_WITHIN, value: {{ printf "%.1f" (float64 .root.Values.fewerNodesWithin) | quote }} }
 - { name: ASSUMED_REQUESTS, value: {{ .root.Values.assumedRequests | quote }} }
 {{- end }}
+{{- $settings := .root.Values.settings }}
+{{- if eq .component "pod-watcher" }}
+- { name: BATCH_IDLE_DURATION, value: {{ $settings.batchIdleDuration | quote }} }
+- { name: BATCH_MAX_DURATION, value: {{ $settings.batchMaxDuration | quote }} }
+{{- end }}
 {{- if eq .component "launcher" }}
+- { name: CLUSTER_ENDPOINT, value: {{ $settings.clusterEndpoint | quote }} }
+- { name: CLUSTER_CA_BUNDLE, value: {{ $settings.clusterCABundle | quote }} }
+- { name: CLUSTER_SERVICE_CIDR, value: {{ $settings.clusterServiceCidr | quote }} }
+- { name: ISOLATED_VPC, value: {{ $settings.isolatedVPC | quote }} }
+- { name: VM_MEMORY_OVERHEAD_PERCENT, value: {{ $settings.vmMemoryOverheadPercent | quote }} }
+- { name: RESERVED_ENIS, value: {{ int $settings.reservedENIs | quote }} }
 - { name: PLACEMENT, value: {{ .root.Values.placement | quote }} }
 - { name: DEFAULT_INSTANCE_PROFILE, value: {{ .root.Values.defaultInstanceProfile | quote }} }
 {{- end }}
 {{- if eq .component "reaper" }}
+{{- $gates := $settings.featureGates }}
+- name: FEATURE_GATES
+  value: NodeRepair={{ $gates.nodeRepair | default false }},SpotToSpotConsolidation={{ $gates.spotToSpotConsolidation | default false }}
 - { name: INTERRUPTION_QUEUE, value: {{ .root.Values.interruptionQueue | quote }} }
 {{- end }}
 {{- range $name, $value := merge (dict) .block.env .block.extraEnv }}
@@ -107,15 +126,4 @@
 - { name: {{ $name }}, value: {{ $value | quote }} }
 {{- end }}
 {{- end }}
-{{- end -}}
-
-{{/* The address of NATS: of its own value, or of the server that this chart installs. */}}
-{{- define "dovetail.natsUrl" -}}
-{{- if .Values.nats.url -}}
-{{ .Values.nats.url }}
-{{- else if .Values.nats.server.enabled -}}
-nats://{{ include "dovetail.serviceName" (dict "root" . "component" "nats") }}.{{ .Release.Namespace }}.svc:4222
-{{- else -}}
-{{- fail "nats.url is empty: write the address of NATS with JetStream, or set nats.server.enabled" -}}
-{{- end -}}
 {{- end -}}

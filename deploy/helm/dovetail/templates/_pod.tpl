@@ -96,7 +96,8 @@ securityContext: {{- toYaml . | nindent 2 }}
 
 {{/* The pod of a service. Called with root, component, values and block. */}}
 {{- define "dovetail.podSpec" -}}
-{{- $credentials := .values.natsCredentialsSecret | default .root.Values.nats.credentialsSecret -}}
+{{- $credentials := include "dovetail.busCredentials" . -}}
+{{- $ca := include "dovetail.busCaSecret" .root -}}
 {{- $tls := .root.Values.nats.tls -}}
 serviceAccountName: {{ include "dovetail.accountName" . }}
 automountServiceAccountToken: {{ ne .component "solver" }}
@@ -136,7 +137,7 @@ containers:
       {{- if $credentials }}
       - { name: nats, mountPath: /etc/nats, readOnly: true }
       {{- end }}
-      {{- if $tls.caSecret }}
+      {{- if $ca }}
       - { name: nats-ca, mountPath: /etc/nats-ca, readOnly: true }
       {{- end }}
       {{- if $tls.clientSecret }}
@@ -157,9 +158,9 @@ volumes:
   - name: nats
     secret: { secretName: {{ $credentials }} }
   {{- end }}
-  {{- if $tls.caSecret }}
+  {{- if $ca }}
   - name: nats-ca
-    secret: { secretName: {{ $tls.caSecret }}, items: [{ key: ca.crt, path: ca.crt }] }
+    secret: { secretName: {{ $ca }}, items: [{ key: ca.crt, path: ca.crt }] }
   {{- end }}
   {{- if $tls.clientSecret }}
   - name: nats-client

@@ -7,6 +7,7 @@
 {{- include "dovetail.checkEnv" . -}}
 {{- include "dovetail.checkHeap" . -}}
 {{- include "dovetail.checkPorts" .root -}}
+{{- include "dovetail.checkBus" . -}}
 {{- $scaled := ne (dig "autoscaling" "kind" "none" .values) "none" -}}
 {{- if .values.serviceAccount.create -}}
 apiVersion: v1
@@ -73,7 +74,10 @@ spec:
   # A solver talks to NATS alone.
   policyTypes: [Ingress, Egress]
   egress:
-    - ports: [{ port: {{ int .root.Values.networkPolicy.natsPort }}, protocol: TCP }]
+    - ports:
+        {{- range include "dovetail.natsPorts" .root | splitList "," | uniq }}
+        - { port: {{ . }}, protocol: TCP }
+        {{- end }}
     - ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
   {{- else }}
   policyTypes: [Ingress]
