@@ -1,4 +1,4 @@
-import type { KubeApi, ObjectRef } from '@dovetail/core-ports';
+import { type KubeApi, KubeError, kubeResources, type ObjectRef } from '@dovetail/core-ports';
 import { catalogTypes, type TwinType } from '@dovetail/sim-cloud';
 import { KubeFaults } from '@dovetail/sim-kube';
 import { type Death, region, Stage, Workloads } from '@dovetail/sim-stage';
@@ -6,11 +6,13 @@ import { type Death, region, Stage, Workloads } from '@dovetail/sim-stage';
 import { runCommand } from './commands.js';
 import { Narrator } from './narrator.js';
 import {
+  defaultSettings,
   type Process,
   type Sabotage,
   type ServiceName,
   serviceNames,
   serviceOf,
+  type Settings,
   startService,
 } from './services.js';
 import type { Scene } from './transcript.js';
@@ -31,6 +33,12 @@ export class StoryStage extends Stage {
   readonly troubles: Troubles;
   /** Called before a service deletes a pod. */
   onPodDeletion: (deletion: PodDeletion) => void = () => undefined;
+  /** What differs from the defaults in services that start from now on. */
+  settings: Settings = defaultSettings;
+  /** When a service asked another one for something, in milliseconds since 1970. */
+  readonly asked: { readonly service: ServiceName; readonly atMs: number }[] = [];
+  /** Replicas whose writes of Leases fail. */
+  readonly leaseless = new Set<string>();
   readonly #processes = new Map<string, Process>();
   readonly #kubeFaults = new Map<ServiceName, KubeFaults>(
     serviceNames.map((name) => [name, new KubeFaults()]),
@@ -58,7 +66,9 @@ export class StoryStage extends Stage {
 
   #startOne(service: ServiceName, replica: string): void {
     const process = startService(this, service, replica, {
-      between: (name, kube) => this.#between(name, kube),
+      between: (name, one, kube) => this.#between(name, one, kube),
+      settings: this.settings,
+      asks: (name) => void this.asked.push({ service: name, atMs: this.clock.nowMs() }),
       sabotage: this.#sabotage,
     });
     this.troubles.note(service);
@@ -101,9 +111,13 @@ export class StoryStage extends Stage {
     return this.faultsOf(service).pending() || this.troubles.since(service, sinceMs);
   }
 
-  #between(service: ServiceName, kube: KubeApi): KubeApi {
+  #between(service: ServiceName, replica: string, kube: KubeApi): KubeApi {
     const told: KubeApi = {
       ...kube,
+      replace: (resource, object) =>
+        resource.plural === kubeResources.leases.plural && this.leaseless.has(replica)
+          ? Promise.reject(new KubeError('unavailable', 'ServiceUnavailable: ordered'))
+          : kube.replace(resource, object),
       delete: (ref, options) => {
         if (ref.resource.plural === 'pods') this.onPodDeletion({ service, ref });
         return kube.delete(ref, options);

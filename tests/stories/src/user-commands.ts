@@ -1,3 +1,4 @@
+import { labels } from '@dovetail/core-api';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 
 import type { Command } from './command.js';
@@ -6,22 +7,31 @@ import { attachVolumes } from './volumes.js';
 
 const { nodeClaims, nodePools, nodes, pods } = kubeResources;
 
+const poolLabel = (pool: string): object => ({ [labels.nodePool]: pool });
+
 const workloads: readonly Command[] = [
   {
     pattern: /^app (?<app>\S+) has volumes$/,
     run: (stage, { app = '' }) => attachVolumes(stage, app),
   },
   {
-    pattern: /^(?<verb>scale|deploy) (?<app>\S+) (?<count>\d+)(?: cpu=(?<cpu>\S+))?$/,
-    run: ({ workloads: apps }, { verb, app = '', count, cpu = '1' }) =>
-      verb === 'scale'
-        ? apps.scale(app, Number(count), { cpu })
-        : apps.deploy(app, Number(count), { cpu }),
+    pattern:
+      /^(?<verb>scale|deploy) (?<app>\S+) (?<count>\d+)(?: cpu=(?<cpu>\S+))?(?: pool=(?<pool>\S+))?$/,
+    run: ({ workloads: apps }, { verb, app = '', count, cpu = '1', pool }) => {
+      const pod = pool === undefined ? { cpu } : { cpu, spec: { nodeSelector: poolLabel(pool) } };
+      return verb === 'scale'
+        ? apps.scale(app, Number(count), pod)
+        : apps.deploy(app, Number(count), pod);
+    },
   },
   { pattern: /^rollout (?<app>\S+)$/, run: (stage, { app = '' }) => stage.workloads.rollout(app) },
   {
     pattern: /^budget (?<app>\S+) at least (?<count>\d+)$/,
     run: (stage, { app = '', count }) => stage.workloads.budget(app, Number(count)),
+  },
+  {
+    pattern: /^budget (?<app>\S+) none$/,
+    run: (stage, { app = '' }) => stage.workloads.noBudget(app),
   },
   {
     pattern: /^budget (?<app>\S+) at most (?<count>\d+)$/,
@@ -89,11 +99,11 @@ const copySuffix = '-copy';
 async function copyClaim(stage: StoryStage, name: string): Promise<void> {
   const claim = await stage.kube.get({ resource: nodeClaims, name });
   if (claim === undefined) throw new Error(`NotFound: claim ${name}`);
-  const { labels = {}, annotations = {}, finalizers = [] } = claim.metadata;
+  const { labels: given = {}, annotations = {}, finalizers = [] } = claim.metadata;
   await stage.kube.create(nodeClaims, {
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodeClaim',
-    metadata: { name: copyNameOf(name), labels, annotations, finalizers },
+    metadata: { name: copyNameOf(name), labels: given, annotations, finalizers },
     spec: claim['spec'],
   });
 }

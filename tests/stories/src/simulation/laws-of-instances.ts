@@ -12,13 +12,11 @@ import {
   nodesOn,
   stayingPods,
 } from './facts.js';
+import { lowestPriceOf } from './prices-seen.js';
 import type { Law, Story } from './watchman.js';
 
 /** The tag by which Karpenter and Dovetail find the claim of an instance. */
 const claimTag = 'karpenter.sh/nodeclaim';
-
-/** Services see Spot prices up to twelve hours late, and a step moves them by up to 4 %. */
-const spotSlack = 1.13;
 
 /** EC2 ends a Spot instance two minutes after its notice. */
 const noticeSeconds = 120;
@@ -109,8 +107,8 @@ const noneDearerThanAllowed: Law = ({ stage, tell }) => {
     if (kind !== 'launched') return;
     const claim = claimsOn(stage).find(({ metadata }) => metadata.name === tags[claimTag]);
     const cap = claim && priceCapOf({ annotations: claim.metadata.annotations ?? {} });
-    const price = stage.twin.hourlyPriceOf(instanceId) ?? 0;
-    if (cap !== undefined && price > cap * spotSlack)
+    const price = lowestPriceOf(stage, instanceId);
+    if (cap !== undefined && price > cap)
       tell(`instance ${instanceId} costs ${String(price)}, its claim allows ${String(cap)}`);
   });
 };
@@ -121,8 +119,8 @@ const noneDearerThanSaid: Law = ({ stage, tell }) => {
     for await (const event of followDecisions(stage.channel, stage.stop.signal)) {
       if (event.kind !== 'decision' || event.decision.kind !== 'launch') continue;
       const { instanceId = '', priceMicrosPerHour: said } = event.decision;
-      const price = stage.twin.hourlyPriceOf(instanceId) ?? 0;
-      if (said !== undefined && price > said * spotSlack)
+      const price = lowestPriceOf(stage, instanceId);
+      if (said !== undefined && price > said)
         tell(`instance ${instanceId} costs ${String(price)}, its decision says ${String(said)}`);
     }
   };

@@ -1,9 +1,12 @@
 import { randomInt } from 'node:crypto';
 
-import { readSettings, runMain, wholeNumber } from '@dovetail/runtime';
+import { oneOf, readSettings, runMain, wholeNumber } from '@dovetail/runtime';
 import { keepTable } from '@dovetail/test-support/results';
 
+import { plainWorld } from './draw.js';
+import { keepingWorld } from './keeping-world.js';
 import { shrunk, simulate } from './simulation.js';
+import type { World } from './world.js';
 
 const program = {
   name: 'simulate:faults',
@@ -33,7 +36,16 @@ const settings = {
     fallback: 25,
     parse: wholeNumber({ least: 1, most: 10_000 }),
   },
+  world: {
+    env: 'WORLD',
+    flag: 'world',
+    help: 'Where the stories play: `plain` has two pools and nearly every fault; `keeping` has three pools of forty types, prices that move, and two replicas of each service.',
+    fallback: 'plain',
+    parse: oneOf('plain', 'keeping'),
+  },
 };
+
+const worlds = { plain: plainWorld, keeping: keepingWorld } as const;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -42,10 +54,11 @@ async function main(): Promise<void> {
   const read = readSettings(program, settings, { env: process.env, args });
   if (read.kind === 'help') return say(read.text);
   const { seed = randomInt(1_000_000), hours, each } = read.settings;
+  const world = worlds[read.settings.world];
   const sum = { played: 0, hours: 0, lines: 0 };
   const startedMs = performance.now();
   for (let story = seed; sum.hours < hours; story += 1) {
-    const { lines, hours: took, breaches } = await simulate(story, each, { pace: 'calm' });
+    const { lines, hours: took, breaches } = await simulate(story, each, { pace: 'calm', world });
     sum.played += 1;
     sum.hours += took;
     sum.lines += lines.length;
@@ -55,7 +68,7 @@ async function main(): Promise<void> {
       `seed ${String(story)}: ${String(lines.length)} lines, ${found} (${sum.hours.toFixed(1)} h in ${String(seconds)} s)`,
     );
     if (breaches.length === 0) continue;
-    await tellShort(lines);
+    await tellShort(lines, world);
     say(`FAILED: story of seed ${String(story)}, ${String(each)} h: ${breaches.join('; ')}`);
     break;
   }
@@ -82,9 +95,10 @@ async function keepSum(
 }
 
 /** Prints the shortest story that still breaks something. */
-async function tellShort(lines: readonly string[]): Promise<void> {
+async function tellShort(lines: readonly string[], world: World): Promise<void> {
   process.exitCode = 1;
   const short = await shrunk(lines, {
+    world,
     tell: (left) => process.stderr.write(`  shrunk to ${String(left)} lines\n`),
   });
   say(`\n${short.join('\n')}`);

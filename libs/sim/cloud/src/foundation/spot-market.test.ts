@@ -58,3 +58,11 @@ test('a history goes back to the price at the start of the period, newest first'
   const two = history({ startMs: firstMs, endMs, stepsMax: 2 });
   expect(two).toEqual(prices.slice(0, 2));
 });
+
+test('prices that stand still stay as they were, and the history before them too', () => {
+  const [market, moves] = [new SpotMarket('seed'), new SpotMarket('seed')];
+  market.stand(startMs);
+  const laterMs = startMs + 10 * spotStepMs;
+  expect(market.priceAt(type, zone, laterMs)).toEqual(moves.priceAt(type, zone, startMs));
+  expect(market.priceAt(type, zone, startMs - 1)).toEqual(moves.priceAt(type, zone, startMs - 1));
+});

@@ -1,7 +1,7 @@
 import type { TwinType } from './account.js';
 import { type SpotPrice, spotPriceAt } from './prices.js';
 
-/** The Spot pools of an order: of a family or a type, in a zone. What is left out is all of them. */
+/** Spot pools: of a family or a type, in a zone. What is left out is all of them. */
 export type SpotPools = {
   readonly family?: string;
   readonly type?: string;
@@ -23,6 +23,7 @@ const concerns = ({ pools }: Turn, name: string, zone: string): boolean =>
 export class SpotMarket {
   readonly #seed: string;
   #turns: readonly Turn[] = [];
+  #standsMs = Infinity;
 
   constructor(seed: string) {
     this.#seed = seed;
@@ -33,9 +34,14 @@ export class SpotMarket {
     this.#turns = [{ pools, factor, sinceMs: nowMs }, ...this.#turns];
   }
 
+  /** From now on the drawn prices stay as they are. */
+  stand(nowMs: number): void {
+    this.#standsMs = Math.min(this.#standsMs, nowMs);
+  }
+
   /** The price that holds at a time. Undefined for a type without a Spot price. */
   priceAt(type: TwinType, zone: string, nowMs: number): SpotPrice | undefined {
-    const drawn = spotPriceAt(this.#seed, type, zone, nowMs);
+    const drawn = spotPriceAt(this.#seed, type, zone, Math.min(nowMs, this.#standsMs));
     const turn = this.#turns.find(
       (each) => each.sinceMs <= nowMs && concerns(each, type.facts.name, zone),
     );

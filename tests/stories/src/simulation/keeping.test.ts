@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+
+import { keepingWorld } from './keeping-world.js';
+import { simulate,type Simulated } from './simulation.js';
+import type { Tally } from './tally.js';
+
+/** Seeds whose stories do much in little time. */
+const seeds = [4, 6, 8, 12] as const;
+const hours = 0.7;
+
+/** The least that must happen in these stories together, so that the laws have something to judge. */
+const least: Tally = {
+  replacements: 5,
+  removals: 12,
+  joint: 4,
+  givenBack: 3,
+  drifts: 0,
+  takeOvers: 5,
+};
+
+describe('a cluster that is kept cheap', () => {
+  const played: Simulated[] = [];
+
+  test.each(seeds)('loses nothing and obeys every law with seed %d', async (seed) => {
+    const story = await simulate(seed, hours, { world: keepingWorld });
+    played.push(story);
+    expect(story.breaches).toEqual([]);
+  });
+
+  test.each(Object.keys(least) as (keyof Tally)[])('has enough %s to judge', (what) => {
+    const sum = played.reduce((all, { tally }) => all + tally[what], 0);
+    expect(sum).toBeGreaterThanOrEqual(least[what]);
+  });
+});
