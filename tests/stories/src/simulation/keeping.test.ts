@@ -5,17 +5,17 @@ import { simulate,type Simulated } from './simulation.js';
 import type { Tally } from './tally.js';
 
 /** Seeds whose stories do much in little time. */
-const seeds = [4, 6, 8, 12] as const;
+const seeds = [4, 6, 12] as const;
 const hours = 0.7;
 
-/** The least that must happen in these stories together, so that the laws have something to judge. */
+/** The least that must happen in all stories, so that the laws have something to judge. */
 const least: Tally = {
   replacements: 5,
-  removals: 12,
-  joint: 4,
+  removals: 10,
+  joint: 3,
   givenBack: 3,
   drifts: 0,
-  takeOvers: 5,
+  takeOvers: 4,
 };
 
 describe('a cluster that is kept cheap', () => {

@@ -14,6 +14,8 @@ const program = {
     'Plays random stories of users and faults on the twins, in virtual time. Checks at every moment the laws of tests/stories/README.md: rights, rooms, budgets, limits, prices. At the end no pod is stranded, and no instance is doubled or leaked. A story that breaks something is shrunk and printed, and ends the run with exit code 1.',
 };
 
+const worlds = { plain: plainWorld, keeping: keepingWorld } as const;
+
 const settings = {
   seed: {
     env: 'SEED',
@@ -40,12 +42,10 @@ const settings = {
     env: 'WORLD',
     flag: 'world',
     help: 'Where the stories play: `plain` has two pools and nearly every fault; `keeping` has three pools of forty types, prices that move, and two replicas of each service.',
-    fallback: 'plain',
+    fallback: 'plain' as keyof typeof worlds,
     parse: oneOf('plain', 'keeping'),
   },
 };
-
-const worlds = { plain: plainWorld, keeping: keepingWorld } as const;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
