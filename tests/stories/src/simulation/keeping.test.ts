@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest';
 
 import { keepingWorld } from './keeping-world.js';
-import { simulate,type Simulated } from './simulation.js';
+import { simulate, type Simulated } from './simulation.js';
 import type { Tally } from './tally.js';
 
 /** Seeds whose stories do much in little time. */
-const seeds = [4, 6, 12] as const;
+const seeds = [4, 12, 16] as const;
 const hours = 0.7;
 
 /** The least that must happen in all stories, so that the laws have something to judge. */
 const least: Tally = {
-  replacements: 5,
-  removals: 10,
+  replacements: 4,
+  removals: 7,
   joint: 3,
   givenBack: 3,
-  drifts: 0,
-  takeOvers: 4,
+  drifts: 1,
+  takeOvers: 5,
 };
 
 describe('a cluster that is kept cheap', () => {

@@ -36,7 +36,6 @@ function whenReplaced(story: Story, replaced: (bought: string, old: readonly str
   const oldOf = new Map<string, readonly string[]>();
   stage.store.subscribe(({ table, kind, object }) => {
     if (table !== claimTable || kind !== 'added') return;
-    if (object.metadata.annotations?.[annotations.maxPricePerHour] === undefined) return;
     oldOf.set(object.metadata.name, nodesReplacedBy(story, object).map(instanceOfNode));
   });
   stage.twin.subscribe(({ kind, machine: { instanceId, tags } }) => {

@@ -1,9 +1,11 @@
+import { kubeResources } from '@dovetail/core-ports';
+
 import type { StoryStage } from '../story-stage.js';
 import { claimsOn, instanceOfClaim, instanceOfNode, nodesOn, podsOn } from './facts.js';
 
 /** The laws that hold some time after the last fault. Returns a line for each breach. */
 export function breachesAtRest(stage: StoryStage): readonly string[] {
-  return [...strandedPods(stage), ...unpaired(stage), ...unfinished(stage)];
+  return [...strandedPods(stage), ...unpaired(stage), ...unfinished(stage), ...openCommands(stage)];
 }
 
 function strandedPods(stage: StoryStage): readonly string[] {
@@ -26,6 +28,21 @@ function unfinished(stage: StoryStage): readonly string[] {
       ? [`claim ${name} is still ending, since ${deletionTimestamp}`]
       : [],
   );
+}
+
+/** A command waits ten minutes, and its nodes drain after that. */
+const commandMsMax = 1_500_000;
+
+/** Commands that began long ago, and whose resource is still there. */
+function openCommands(stage: StoryStage): readonly string[] {
+  const nowMs = stage.clock.nowMs();
+  return stage
+    .list(kubeResources.disruptions)
+    .flatMap(({ metadata: { name, creationTimestamp = '' } }) =>
+      nowMs - Date.parse(creationTimestamp) > commandMsMax
+        ? [`command ${name} is still there, since ${creationTimestamp}`]
+        : [],
+    );
 }
 
 /** Instances, claims and nodes are pairs of three. */
