@@ -1,6 +1,6 @@
 import { poolKey } from '@dovetail/core-api';
 import { Cluster } from '@dovetail/core-cluster';
-import { consolidatableChanges, decidePass, type NodeView } from '@dovetail/core-disruption';
+import { consolidatableChanges, decide, type NodeView } from '@dovetail/core-disruption';
 
 import type { ClusterSize } from './manifests.js';
 import type { Measure } from './measure.js';
@@ -13,7 +13,7 @@ export function measureReaper(size: ClusterSize, measure: Measure): void {
   const nowMs = Date.UTC(2026, 0, 3);
   const views = measure.pass('views of all claims', 5, () => viewsOf(cluster));
   measure.pass('decision pass', 5, () =>
-    decidePass(views, { nowMs, budgetsOf: () => [], podOf: (uid) => cluster.pods.get(uid) }),
+    decide(views, { nowMs, budgetsOf: () => [], podOf: (uid) => cluster.pods.get(uid) }),
   );
   measure.pass('comparison of Consolidatable', 5, () => consolidatableChanges(views, nowMs));
 }

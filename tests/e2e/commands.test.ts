@@ -12,13 +12,20 @@ const small = (app: string) =>
   ({ name: `small-${app}`, cpu: '700m', memory: '100Mi', replicas: 1 }) as const;
 const large = (app: string) =>
   ({ name: `large-${app}`, cpu: '2600m', memory: '100Mi', replicas: 1 }) as const;
+const lastEventOf = (status: unknown): string =>
+  (status as { readonly lastPodEventTime?: string }).lastPodEventTime ?? '';
 const typeLabel = 'node.kubernetes.io/instance-type';
 
 describe.each(await worlds())('consolidation of nodes together, on the %s world', (world) => {
   let at: TestWorld;
   beforeAll(async () => {
     at = await openWorld({ world, env: { reaper: { CONSOLIDATION: 'all' } } });
-    const pool = { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: '5s' };
+    const pool = {
+      consolidationPolicy: 'WhenEmptyOrUnderutilized',
+      consolidateAfter: '5s',
+      // Until both nodes may go: on a slow machine the first would go before the second may.
+      budgets: '[{ nodes: "0" }]',
+    };
     const instanceTypes = ['c5.large', 'c5.xlarge'];
     await at.kube.putManifests(poolManifest({ clusterName: 'lab', instanceTypes, ...pool }));
     await poolReady(at);
@@ -36,6 +43,15 @@ describe.each(await worlds())('consolidation of nodes together, on the %s world'
   test('two nodes end together for one smaller node, and their command is over', async () => {
     expect(await typesNow()).toEqual(['c5.xlarge', 'c5.xlarge']);
     await at.kubectl('scale', 'deployment/large-a', 'deployment/large-b', '--replicas=0');
+    await eventually('rest on both nodes', async () => {
+      const pods = await at.list(kubeResources.pods);
+      const areGone = pods.every(({ metadata }) => !metadata.name.startsWith('large'));
+      const held = await at.list(kubeResources.nodeClaims);
+      const restMs = held.map(({ status }) => Date.now() - Date.parse(lastEventOf(status)));
+      return areGone && restMs.every((ms) => ms > 5_000);
+    });
+    const body = { spec: { disruption: { budgets: [{ nodes: '100%' }] } } };
+    await at.kubectl('patch', 'nodepool/default', '--type=merge', '-p', JSON.stringify(body));
     await eventually(
       'one c5.large',
       async () => (await typesNow()).join() === 'c5.large' && (await claims(at)).length === 1,
@@ -45,9 +61,13 @@ describe.each(await worlds())('consolidation of nodes together, on the %s world'
     const lines = await logged(at.lab.parts.get('reaper') as RunningPart, 'command-advanced');
     expect(JSON.stringify(lines)).toContain('of 2 nodes is Ending');
     expect((await instances(at)).filter(({ state }) => state === 'running')).toHaveLength(1);
-    await eventually(
-      'no command',
-      async () => (await at.list(kubeResources.disruptions)).length === 0,
+    await eventually('the end of the command', async () =>
+      (await at.list(kubeResources.disruptions)).every(
+        ({ status }) => (status as { readonly endedAt?: string }).endedAt !== undefined,
+      ),
+    );
+    expect(await at.kubectl('get', 'disruptions.dovetail.sh')).toMatch(
+      /SUMMARY[^]*→ 1 new node; 2 pods to move/,
     );
   });
 });

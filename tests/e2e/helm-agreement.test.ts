@@ -7,6 +7,7 @@ import {
   commonSettings,
   dollars,
   instanceProfileName,
+  keepingSettings,
   leaderSettings,
   planningSettings,
   queueName,
@@ -129,6 +130,12 @@ const cases: readonly Case[] = [
     bad: ['both'],
   },
   {
+    value: 'consolidation',
+    read: keepingSettings.consolidation.parse,
+    good: ['all', 'search', 'replace', 'delete', 'none'],
+    bad: ['on'],
+  },
+  {
     value: 'preferencePolicy',
     read: byStart('solver', 'PREFERENCE_POLICY'),
     good: ['Respect', 'Ignore'],
@@ -174,10 +181,10 @@ const plain = (text: string): string => text.replaceAll('\\', '');
 
   test.each([
     ['services.podWatcher.env.BATCH_IDEL=1s', 'services.pod-watcher.env has BATCH_IDEL'],
-    ['services.solver.env.CONSOLIDATION=all', 'CONSOLIDATION, which solver does not read'],
+    ['services.solver.env.LEGACY_NODE_REPAIR=true', 'LEGACY_NODE_REPAIR, which solver does not'],
     ['common.env.PLAN_BUDGETS=1s', 'common.env has PLAN_BUDGETS, which no service reads'],
     ['services.reaper.env.TOKEN.valueFrom.secretKeyRef.name=own', 'TOKEN, which reaper does not'],
-    ['services.reaper.extraEnv.CONSOLIDATION=all', 'CONSOLIDATION, which Dovetail reads'],
+    ['services.reaper.extraEnv.LEGACY_NODE_REPAIR=true', 'LEGACY_NODE_REPAIR, which Dovetail'],
     ['common.extraEnv.CLUSTER_NAME=x', 'CLUSTER_NAME, which Dovetail reads: write it into env'],
   ])('%s is refused, because nothing would read it there', (value, message) =>
     expect(render(value)).rejects.toThrow(message),
@@ -195,7 +202,6 @@ const plain = (text: string): string => text.replaceAll('\\', '');
   });
 
   test.each([
-    ['reaper', 'CONSOLIDATION', 'all', 'delet', 'give one of none, delete'],
     ['reaper', 'LEGACY_NODE_REPAIR', 'true', 'yes', 'give one of true, false'],
     ['launcher', 'KUBE_CLIENT_QPS', '300', '0', 'give a whole number from 1 to 100000'],
     ['launcher', 'RESERVED_ENIS', '', 'one', 'give a whole number from 0 to 100'],

@@ -43,6 +43,7 @@ const ownValues: Readonly<Record<string, readonly [value: string, other: string]
   FEWER_NODES_WITHIN: ['fewerNodesWithin', '2.5'],
   ASSUMED_REQUESTS: ['assumedRequests', 'none'],
   PLACEMENT: ['placement', 'scheduler'],
+  CONSOLIDATION: ['consolidation', 'none'],
   DEFAULT_INSTANCE_PROFILE: ['defaultInstanceProfile', 'nodes'],
   INTERRUPTION_QUEUE: ['interruptionQueue', 'notices'],
 };

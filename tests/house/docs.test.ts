@@ -59,7 +59,7 @@ const computedReasons: Readonly<Record<string, () => readonly string[]>> = {
   eventReason: () =>
     namesIn(read('libs/services/launcher/src/lifecycle/liveness.ts'), /eventReason: '(\w+)'/g),
   'policy.event': () =>
-    namesIn(read('libs/core/disruption/src/interruption.ts'), /event: '(\w+)'/g),
+    namesIn(read('libs/core/disruption/src/causes/interruption.ts'), /event: '(\w+)'/g),
   // A pool's problem is a false condition of its class or of its own.
   'ready.reason': () => [
     ...['pool-conditions.ts', 'resolve-class.ts']

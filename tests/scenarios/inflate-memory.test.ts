@@ -1,6 +1,7 @@
 import type { Decision } from '@dovetail/contracts';
 import { allocatableOf, catalogFor } from '@dovetail/core-ec2-model';
 import { compareText, parseAmount } from '@dovetail/core-kube-model';
+import { kubeResources } from '@dovetail/core-ports';
 import {
   claims,
   events,
@@ -37,6 +38,15 @@ const fitting = catalogFor(region)
     price: onDemandPriceMicrosPerHour,
   }))
   .toSorted((a, b) => a.price - b.price || compareText(a.name, b.name));
+/** On-demand prices by type. */
+const catalog = new Map(
+  catalogFor(region).map(({ facts, onDemandPriceMicrosPerHour }) => [
+    facts.name,
+    onDemandPriceMicrosPerHour ?? Infinity,
+  ]),
+);
+const podsOf = async (at: TestWorld) =>
+  (await at.list(kubeResources.pods)).filter(({ metadata }) => metadata.namespace === 'other');
 /** The types at the lowest price among the rest. */
 const cheapestOf = (types: typeof fitting): readonly string[] =>
   types.filter((type) => type.price === types[0]?.price).map((type) => type.name);
@@ -95,23 +105,25 @@ const optionsOf = (admitted: Decision | undefined): readonly string[] => [
   ...(admitted?.alternatives ?? []).map(({ what }) => what.split(' ')[0] ?? ''),
 ];
 
-describe.each(await worlds())('scenario inflate-memory on the %s world', (world) => {
+/** A world in which the scenario has begun. */
+async function begun(
+  world: (typeof allWorlds)[number],
+  reaper: Readonly<Record<string, string>> = {},
+): Promise<TestWorld> {
+  const at = await openWorld({ world, region, env: { reaper } });
+  await at.applyScenario('inflate-memory', ['namespace.yaml', 'nodepool.yaml']);
+  await at.kubectl('wait', 'nodepool/general-purpose', '--for=condition=Ready', '--timeout=90s');
+  await at.applyScenario('inflate-memory', ['workload.yaml']);
+  return at;
+}
+
+const allWorlds = await worlds();
+
+describe.each(allWorlds)('scenario inflate-memory on the %s world', (world) => {
   let at: TestWorld;
   beforeAll(async () => {
-    at = await openWorld({ world, region });
-    await at.applyScenario('inflate-memory', ['namespace.yaml', 'nodepool.yaml']);
-    await eventually(
-      'the pool to be ready',
-      async () =>
-        (await at.kubectl(
-          'get',
-          'nodepool',
-          'general-purpose',
-          '-o',
-          'jsonpath={.status.conditions[?(@.type=="Ready")].status}',
-        )) === 'True',
-    );
-    await at.applyScenario('inflate-memory', ['workload.yaml']);
+    // These tests count nodes whose pods come and go. Under consolidation such nodes would go, too.
+    at = await begun(world, { CONSOLIDATION: 'none' });
   });
   afterAll(async () => at?.close());
 
@@ -191,11 +203,10 @@ describe.each(await worlds())('scenario inflate-memory on the %s world', (world)
     );
     const told = (await events(at))
       .filter((event) => event.involvedObject?.kind === 'NodeClaim')
-      .map((event) => ({ reason: event.reason, at: String(event['firstTimestamp']) }));
-    const [blocked, registered] = ['DisruptionBlocked', 'Registered'].map(
-      (reason) => told.find((event) => event.reason === reason)?.at ?? '',
-    );
-    expect((blocked ?? '') <= (registered ?? '')).toBe(true);
+      .map((event) => ({ ...event, at: String(event['firstTimestamp']) }));
+    const atOf = (text: string): string =>
+      told.find(({ reason, message }) => reason === text || message === text)?.at ?? '';
+    expect(atOf('Nodeclaim does not have an associated node') <= atOf('Registered')).toBe(true);
   });
 
   test('with that type out of capacity everywhere the next cheapest launches, and the first is not tried again for three minutes', async () => {
@@ -230,5 +241,43 @@ describe.each(await worlds())('scenario inflate-memory on the %s world', (world)
         await at.kubectl('get', 'nodeclaims.karpenter.sh', '-o', 'wide'),
       ),
     );
+  });
+});
+
+describe.each(allWorlds)('consolidation in scenario inflate-memory on the %s world', (world) => {
+  let at: TestWorld;
+  beforeAll(async () => {
+    at = await begun(world);
+    await untilRunning(at, 'other', 5, 120_000);
+  });
+  afterAll(async () => at?.close());
+  const priceNow = async (): Promise<number> => {
+    const running = (await instances(at)).filter(({ state }) => state === 'running');
+    return running.length === 1
+      ? (catalog.get(running[0]?.instanceType ?? '') ?? Infinity)
+      : Infinity;
+  };
+
+  test('says that no cheaper node holds the five pods', async () => {
+    await at.lab.advanceClock(60_000);
+    await eventually('the Event', async () =>
+      (await events(at)).some(
+        ({ reason, message }) =>
+          reason === 'Unconsolidatable' && message === "Can't replace with a cheaper node",
+      ),
+    );
+    expect(cheapest).toContain((await instances(at))[0]?.instanceType);
+  });
+
+  test('gives the last of five pods a cheaper node', async () => {
+    const before = await priceNow();
+    await at.kubectl('scale', '-n', 'other', 'deployment/inflate', '--replicas=1');
+    await eventually('one pod', async () => (await podsOf(at)).length === 1, 120_000);
+    await at.lab.advanceClock(60_000);
+    await eventually('one cheaper node', async () => (await priceNow()) < before, 180_000);
+    await untilRunning(at, 'other', 1, 120_000);
+    await eventually('one node', async () => (await ourNodes(at)).length === 1);
+    const told = await at.kubectl('get', 'disruptions.dovetail.sh');
+    expect(told).toMatch(/→ 1 new node; 1 pod to move/);
   });
 });

@@ -24,6 +24,7 @@ import {
   createMetrics,
   durationMs,
   featureGatesSetting,
+  keepingSettings,
   leaderSettings,
   leaseLeadership,
   offsetClock,
@@ -116,13 +117,7 @@ const settings = {
     parse: text,
   },
   featureGates: featureGatesSetting,
-  consolidation: {
-    env: 'CONSOLIDATION',
-    flag: 'consolidation',
-    help: 'As in the reaper.',
-    fallback: 'none' as const,
-    parse: oneOf('none', 'delete', 'replace', 'all', 'search'),
-  },
+  ...keepingSettings,
 } as const;
 
 type Settings = SettingsOf<typeof settings>;
@@ -272,7 +267,8 @@ function startSolver(shared: Shared, name: string): Promise<Service> {
 }
 
 function startLauncher(shared: Shared): Promise<Service> {
-  const { clusterName, region, endpoint, placement, instanceProfile } = shared.settings;
+  const { clusterName, region, endpoint, placement, instanceProfile, consolidation } =
+    shared.settings;
   const { serve, leadership, ...around } = surroundings(shared, 'launcher', launcherMetrics);
   const cloud = createAwsCloud({ region, endpoint, clock: around.clock, log: around.log });
   const launcher = createLauncher(
@@ -282,6 +278,7 @@ function startLauncher(shared: Shared): Promise<Service> {
       region,
       ...defaultLauncherConfig,
       placement,
+      consolidates: consolidation !== 'none',
       defaultInstanceProfile: instanceProfile,
     },
   );

@@ -5,6 +5,7 @@ import {
   cidrBlock,
   commonSettings,
   instanceProfileName,
+  keepingSettings,
   leaderSettings,
   oneOf,
   planningSettings,
@@ -73,6 +74,7 @@ export const launcherSettings = {
   },
   ...capacitySettings,
   ...planningSettings,
+  ...keepingSettings,
   placement: {
     env: 'PLACEMENT',
     flag: 'placement',
@@ -113,6 +115,7 @@ export function launcherConfigOf(
     ...(defaultInstanceProfile === '' ? {} : { defaultInstanceProfile }),
     isolatedVpc: given.isolatedVpc,
     placement: given.placement,
+    consolidates: given.consolidation !== 'none',
     minValuesPolicy: given.minValuesPolicy,
     hostnameSpread: given.hostnameSpread,
     discovery: { ...defaults.discovery, vmMemoryOverheadPercent, reservedEnis },

@@ -53,18 +53,24 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
   // at once.
   const asking = setInterval(() => void line.refresh(), 250);
   asking.unref();
+  let exploring = 0;
+  const explore = async (question: (id: number) => Question): Promise<unknown> => {
+    exploring += 1;
+    return line.ask(question).finally(() => (exploring -= 1));
+  };
   return {
     state: (event) => line.tell({ kind: 'state', event }),
     catalog: (event) => line.tell({ kind: 'catalog', event }),
     solveBatch: async (batch, budgetMs) =>
       (await line.ask((id) => ({ kind: 'batch', id, batch, budgetMs }))) as Solved,
     solveRequest: async (request) =>
-      (await line.ask((id) => ({ kind: 'request', id, request }))) as Solved,
+      (await explore((id) => ({ kind: 'request', id, request }))) as Solved,
     search: async (request, budgetMs) =>
-      (await line.ask((id) => ({ kind: 'search', id, request, budgetMs }))) as Searched,
+      (await explore((id) => ({ kind: 'search', id, request, budgetMs }))) as Searched,
     proveBound: async (planId, msMax) =>
       (await line.ask((id) => ({ kind: 'bound', id, planId, msMax }))) as Bound | undefined,
     changed: async (waitMs) => void (await line.ask((id) => ({ kind: 'changed', id, waitMs }))),
+    exploring: () => exploring > 0,
     ready: () => line.ready,
     debugState: () => line.lastState,
     async close() {

@@ -1,10 +1,10 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 
 import { highsSolver, timeBoxed } from '@dovetail/adapter-highs';
 import { type FollowEvent, stackOf } from '@dovetail/core-ports';
 import { systemClock, systemHash } from '@dovetail/runtime';
-import { inThread, SolverEngine } from '@dovetail/service-solver';
+import { type Done, EngineDesk, SolverEngine } from '@dovetail/service-solver';
 
 import {
   type Answer,
@@ -30,29 +30,49 @@ const engine = new SolverEngine({
   pause: async (ms) => setTimeout(ms),
   onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Notice),
 });
-// Questions that have come meanwhile are read in the turn of the event loop between two plans.
-const port = inThread(engine, systemClock, async () => setImmediate());
+const desk = new EngineDesk(engine, systemClock, {
+  receive: readWaiting,
+  between: async () => setImmediate(),
+});
 
-parentPort?.on('message', (question: Question) => {
+parentPort?.on('message', handle);
+
+function handle(question: Question): void {
   switch (question.kind) {
     case 'state':
-      return port.state(inBuffer(question.event));
+      return desk.state(inBuffer(question.event));
     case 'catalog':
-      return port.catalog(inBuffer(question.event));
+      return desk.catalog(inBuffer(question.event));
     case 'batch':
-      return void answer(question.id, () => port.solveBatch(question.batch, question.budgetMs));
+      return desk.solveBatch(question.batch, question.budgetMs, replyTo(question.id));
     case 'request':
-      return void answer(question.id, () => port.solveRequest(question.request));
+      return desk.solveRequest(question.request, replyTo(question.id));
     case 'search':
-      return void answer(question.id, () => port.search(question.request, question.budgetMs));
+      return void answer(question.id, desk.search(question.request, question.budgetMs));
     case 'bound':
-      return void answer(question.id, () => port.proveBound(question.planId, question.msMax));
+      return void answer(question.id, engine.proveBound(question.planId, question.msMax));
     case 'changed':
-      return void answer(question.id, () => port.changed(question.waitMs));
+      return desk.changed(question.waitMs, () => replyTo(question.id).resolve(undefined));
     case 'debug':
-      return void answer(question.id, () => Promise.resolve(engine.debugState()));
+      return replyTo(question.id).resolve(engine.debugState());
   }
-});
+}
+
+/** A look at the port takes some microseconds. Two milliseconds are little for a pod to wait. */
+const lookEveryMs = 2;
+let lookedMs = 0;
+
+/** Reads the messages that have come while this thread planned. */
+function readWaiting(): void {
+  const now = performance.now();
+  if (parentPort === null || now - lookedMs < lookEveryMs) return;
+  for (;;) {
+    const received = receiveMessageOnPort(parentPort) as { message: Question } | undefined;
+    if (received === undefined) break;
+    takeIn(received.message);
+  }
+  lookedMs = performance.now();
+}
 
 /**
  * The event with its bytes as a Buffer again, which they are not after the way between threads.
@@ -65,12 +85,26 @@ function inBuffer(event: FollowEvent): FollowEvent {
   return { ...event, message: { ...event.message, payload } };
 }
 
-async function answer(id: number, work: () => Promise<unknown>): Promise<void> {
-  let reply: Answer;
+/** An error of the mirror ends the thread, and not only the plan that takes the message in. */
+function takeIn(question: Question): void {
   try {
-    reply = { id, ok: true, value: await work(), ready: engine.ready };
+    handle(question);
   } catch (error) {
-    reply = { id, ok: false, message: stackOf(error), ready: engine.ready };
+    queueMicrotask(() => {
+      throw error;
+    });
   }
-  parentPort?.postMessage(reply);
 }
+
+/** Posts the answer to a question in the turn in which it is there. */
+const replyTo = (id: number): Done<unknown> => ({
+  resolve: (value) => post({ id, ok: true, value, ready: engine.ready }),
+  reject: (error) => post({ id, ok: false, message: stackOf(error), ready: engine.ready }),
+});
+
+const post = (reply: Answer): void => parentPort?.postMessage(reply);
+
+const answer = (id: number, work: Promise<unknown>): Promise<void> => {
+  const { resolve, reject } = replyTo(id);
+  return work.then(resolve, reject);
+};

@@ -169,6 +169,20 @@ export const planningSettings = {
 } as const;
 
 /**
+ * How nodes with pods are given up. The reaper does it, and the launcher tells on pools that ask
+ * for it when it is switched off: both are given the same.
+ */
+export const keepingSettings = {
+  consolidation: setting({
+    env: 'CONSOLIDATION',
+    flag: 'consolidation',
+    help: 'How pools that ask for it (WhenEmptyOrUnderutilized, Balanced) are consolidated. delete: under-used nodes whose pods all fit on other nodes are given up; replace: also nodes for whose pods one cheaper node can be bought; all: also several nodes together; search: a solver searches the whole cluster, and several nodes may be bought for several; none: only empty nodes are, whatever pools ask for. All but delete need the definition disruptions.dovetail.sh. The same for reaper and launcher.',
+    fallback: 'all' as const,
+    parse: oneOf('none', 'delete', 'replace', 'all', 'search'),
+  }),
+} as const;
+
+/**
  * The further settings of services that talk to AWS. The AWS SDK finds the credentials in its usual
  * places.
  */

@@ -30,10 +30,33 @@ export const disruptionCases: readonly CrdCase[] = [
     object: disruption({ planID: 'plan', savingPerHour: '0.0960' }, { phase: 'Tainted' }),
   },
   {
+    name: 'a command that tells what it does, and is over',
+    object: disruption(
+      {
+        summary: 'n1, n2 → 1 new node; 1 pod to move',
+        nodesIn: [
+          {
+            pool: 'NodePool/default',
+            options: ['m5.large in us-west-2a (on-demand)'],
+            pricePerHour: '0.0960',
+            maxPricePerHour: '0.1000',
+          },
+        ],
+        moves: [{ pod: 'default/web-1', from: 'n1', to: 'new node 1' }],
+        pricePerHourBefore: '0.1920',
+        pricePerHourAfter: '0.0960',
+        savingPerHour: '0.0960',
+        disruptionCost: '3.00',
+      },
+      { phase: 'Ending', endedAt: '2026-11-26T00:00:00.000Z' },
+    ),
+  },
+  {
     name: 'a command that is taken back',
     object: disruption({}, { phase: 'TakenBack', message: 'n1 is needed again' }),
   },
-  { name: 'a command of one node', object: disruption({ nodesOut: many(1) }), refused: /nodesOut/ },
+  { name: 'a command of one node', object: disruption({ nodesOut: many(1) }) },
+  { name: 'a command of no node', object: disruption({ nodesOut: [] }), refused: /nodesOut/ },
   {
     name: 'a command of 101 nodes',
     object: disruption({ nodesOut: many(101) }),

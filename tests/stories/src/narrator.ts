@@ -145,7 +145,7 @@ export class Narrator {
     if (!eventReasons.includes(reason) || !source.includes('dovetail')) return;
     if (about.kind === 'NodeClaim' && reason !== 'InsufficientCapacityError') return;
     // Every fresh node has this Event for a second or two.
-    if (message === "Node isn't initialized") return;
+    if (message.startsWith("Node isn't initialized")) return;
     if (this.#told.has(text)) return;
     this.#told.add(text);
     this.#tell('event', [name], `${reason}: ${shortened(message)}`);

@@ -44,7 +44,7 @@ the prices that Karpenter knows, Spot included.
 Examples:
   $ dovetail shadow --catalog eu-west-1 --for 24h
   $ kubectl -n kube-system port-forward deployment/karpenter 8080 & dovetail shadow --prices http://127.0.0.1:8080/metrics
-  $ dovetail shadow --consolidation all -o json | jq 'select(.difference < 0)'
+  $ dovetail shadow -o json | jq 'select(.difference < 0)'
 
 Exit codes: 0 ended by a signal or --for; 64 bad flags; 69 the cluster cannot be read.`;
 
@@ -75,7 +75,7 @@ const withFlags = (command: Command, environment: Environment): Command =>
         "which under-used nodes Dovetail would give up: the reaper's setting CONSOLIDATION",
       )
         .choices(['none', 'delete', 'replace', 'all'])
-        .default('none'),
+        .default('all'),
     )
     .option('--for <duration>', 'end after this time (default: at a signal)', duration)
     .option('--budget <duration>', 'time for improving each plan', duration, budgetMsByDefault)

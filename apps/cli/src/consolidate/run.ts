@@ -1,10 +1,10 @@
 import {
   type Consolidation,
   defaultSavingMin,
+  keepingRoom,
   type NodeView,
   priceOf,
   searchCommands,
-  withWaiting,
 } from '@dovetail/core-disruption';
 import { selectorMatches, uprooted } from '@dovetail/core-kube-model';
 import {
@@ -42,7 +42,8 @@ export async function consolidate(
   input: PlanningInput,
   request: ConsolidateRequest,
 ): Promise<ConsolidationResult> {
-  const { snapshot, promised } = withWaiting(input.snapshot, input.pods, request.options);
+  const kept = keepingRoom(input.snapshot, input.pods, request.options);
+  const { snapshot, nodeUids: promised } = kept;
   const views = runningNodes(input.cluster, snapshot);
   const startMs = performance.now();
   const found = search(input, { ...request, snapshot, views, promised });

@@ -9,7 +9,7 @@
   "NATS_KEY" "nats.tls.clientSecret" "AWS_REGION" "cluster.region" "LEASE_DURATION" "leaseDuration"
   "MIN_VALUES_POLICY" "minValuesPolicy" "HOSTNAME_SPREAD" "hostnameSpread" "PREFERENCE_POLICY" "preferencePolicy"
   "NODE_CHARGE" "nodeCharge" "FEWER_NODES_WITHIN" "fewerNodesWithin" "ASSUMED_REQUESTS" "assumedRequests"
-  "PLACEMENT" "placement" "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue" -}}
+  "PLACEMENT" "placement" "CONSOLIDATION" "consolidation" "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue" -}}
 {{- $fixed := list "HTTP_PORT" "LOG_LEVEL_FILE" "REPLICA_NAME" "LEASE_NAMESPACE" "TEST_CLOCK_FILE" -}}
 {{- $component := .component -}}
 {{- range $name, $value := .block.env -}}
@@ -79,6 +79,7 @@
 {{- end }}
 {{- if or (eq .component "launcher") (eq .component "reaper") }}
 - { name: AWS_REGION, value: {{ .root.Values.cluster.region | quote }} }
+- { name: CONSOLIDATION, value: {{ .root.Values.consolidation | quote }} }
 {{- end }}
 {{- if or (eq .component "solver") (eq .component "launcher") }}
 - { name: MIN_VALUES_POLICY, value: {{ .root.Values.minValuesPolicy | quote }} }

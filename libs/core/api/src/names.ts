@@ -73,10 +73,11 @@ export const annotations = {
   retirement: 'dovetail.sh/retirement',
 } as const;
 
-/** Taints of Karpenter's API: the node is being retired, or has not registered yet. */
+/** Taints of Karpenter's API: the node is being retired, has not registered yet, or is rebooted. */
 export const taints = {
   disrupted: { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
   unregistered: { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
+  rebooting: { key: 'karpenter.sh/rebooting', effect: 'NoSchedule' },
 } as const;
 
 /** The finalizer on NodeClaims and Nodes: neither disappears before its instance is gone. */

@@ -172,13 +172,36 @@ describe('do-not-disrupt', () => {
   ])('%s', (_name, one, nowMs, does) => expect(isDisruptionProtected(one, nowMs)).toBe(does));
 });
 
-test.each<[Partial<Pod>, number]>([
-  [{}, 1],
-  [{ priority: 2 ** 25 }, 2],
-  [{ annotations: { 'controller.kubernetes.io/pod-deletion-cost': String(-(2 ** 28)) } }, -1],
-  [{ priority: 2_000_000_000 }, 10],
-  [{ annotations: { 'controller.kubernetes.io/pod-deletion-cost': 'much' } }, 1],
-])('evicting %j costs %d', (more, cost) => expect(evictionCost(pod(more))).toBe(cost));
+describe('the cost of evicting a pod', () => {
+  const own = 'karpenter.sh/disruption-cost';
+  const deletion = 'controller.kubernetes.io/pod-deletion-cost';
+  const high = String(2 ** 27);
+  test.each<[string, Partial<Pod>, number]>([
+    ['is 1 without priority and annotation', {}, 1],
+    ['grows with its priority', { priority: 2 ** 25 }, 2],
+    ['is 10 at most', { priority: 2_000_000_000 }, 10],
+    ['is -10 at least', { priority: -(2 ** 31), annotations: { [own]: String(-(2 ** 31)) } }, -10],
+    ["is lowered by Kubernetes' deletion cost", { annotations: { [deletion]: `-${high}` } }, 0],
+    ["is raised by Karpenter's disruption cost", { annotations: { [own]: high } }, 2],
+    ['may have a plus sign, as Go reads it', { annotations: { [own]: `+${high}` } }, 2],
+    [
+      'is the disruption cost if both are there',
+      { annotations: { [own]: '0', [deletion]: high } },
+      1,
+    ],
+    [
+      'does not fall back on the deletion cost',
+      { annotations: { [own]: 'x', [deletion]: high } },
+      1,
+    ],
+    ['ignores a text', { annotations: { [deletion]: 'much' } }, 1],
+    ['ignores a fraction', { annotations: { [deletion]: '134217728.5' } }, 1],
+    ['takes the largest int32', { annotations: { [own]: '2147483647' } }, 10],
+    ['ignores one more than it', { annotations: { [own]: '2147483648' } }, 1],
+    ['takes the smallest int32', { annotations: { [own]: '-2147483648' } }, -10],
+    ['ignores ten digits beyond it', { annotations: { [deletion]: '9999999999' } }, 1],
+  ])('%s', (_name, more, cost) => expect(evictionCost(pod(more))).toBe(cost));
+});
 
 describe('the laws of a pod', () => {
   const anyPod: fc.Arbitrary<Pod> = fc

@@ -150,13 +150,31 @@ export function isDisruptionProtected(pod: Pod, nowMs: number): boolean {
   }
 }
 
-/**
- * The cost of evicting the pod, from -10 to 10 (Karpenter's EvictionCost). It is 1, plus the pod's
- * deletion cost over 2^27, plus its priority over 2^25. A deletion cost that is no integer is
- * ignored.
- */
-export function evictionCost(pod: Pod): number {
-  const text = pod.annotations['controller.kubernetes.io/pod-deletion-cost'] ?? '';
-  const deletionCost = /^-?[0-9]{1,10}$/.test(text) ? Number(text) : 0;
-  return Math.min(10, Math.max(-10, 1 + deletionCost / 2 ** 27 + pod.priority / 2 ** 25));
+/** The values of Kubernetes' int32. */
+const int32 = { min: -(2 ** 31), max: 2 ** 31 - 1 };
+
+/** The number that the text says in whole digits, as an int32. Undefined: it says none. */
+function int32Of(text: string): number | undefined {
+  if (!/^[+-]?[0-9]+$/.test(text)) return undefined;
+  const value = Number(text);
+  return value < int32.min || value > int32.max ? undefined : value;
 }
+
+/**
+ * The cost that the pod's annotations ask for. Karpenter's own comes before Kubernetes' cost of
+ * deletion. A text that is no int32 counts as 0, and the other annotation is not asked.
+ */
+function askedCost({ annotations }: Pod): number {
+  const text =
+    annotations['karpenter.sh/disruption-cost'] ??
+    annotations['controller.kubernetes.io/pod-deletion-cost'] ??
+    '';
+  return int32Of(text) ?? 0;
+}
+
+/**
+ * The cost of evicting the pod, from -10 to 10 (Karpenter's EvictionCost). It is 1, plus the cost
+ * of its annotations over 2^27, plus its priority over 2^25.
+ */
+export const evictionCost = (pod: Pod): number =>
+  Math.min(10, Math.max(-10, 1 + askedCost(pod) / 2 ** 27 + pod.priority / 2 ** 25));

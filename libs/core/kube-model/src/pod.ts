@@ -98,8 +98,8 @@ export type Pod = {
   readonly resourceVersion: string;
   readonly labels: Readonly<Record<string, string>>;
   /**
-   * Only karpenter.sh/do-not-disrupt and controller.kubernetes.io/pod-deletion-cost, if it has
-   * them.
+   * Only karpenter.sh/do-not-disrupt, karpenter.sh/disruption-cost and
+   * controller.kubernetes.io/pod-deletion-cost, if it has them.
    */
   readonly annotations: Readonly<Record<string, string>>;
   readonly createdMs: number;

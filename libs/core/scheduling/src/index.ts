@@ -7,6 +7,7 @@ export { closest } from './explain/hints.js';
 export { RandomNumbers } from './improve/random-numbers.js';
 export { expectedDaemonSets } from './model/expected-daemons.js';
 export { defaultPlanOptions, finishMsPerNode } from './options.js';
+export { placesOnExisting } from './places.js';
 export * from './plan.js';
 export { plan } from './planner.js';
 export { hasSizedNodes } from './sized-nodes.js';

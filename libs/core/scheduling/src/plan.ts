@@ -112,6 +112,8 @@ export type DisruptionCode =
   | 'node-missing'
   /** The node is not ready yet. */
   | 'node-not-initialized'
+  /** The node is being rebooted. */
+  | 'node-rebooting'
   /** The node is on its way out already. */
   | 'node-deleting'
   /** The node carries `karpenter.sh/do-not-disrupt`. */
@@ -130,6 +132,8 @@ export type DisruptionCode =
   | 'countdown'
   /** A setting, or `consolidateAfter: Never`, rules the disruption out. */
   | 'disruption-disabled'
+  /** Consolidation is switched off for the whole cluster. */
+  | 'consolidation-off'
   /** `expireAfter` is `Never`. */
   | 'never-expires'
   /** The node is not old enough. */

@@ -44,7 +44,9 @@ const sizingOf = (world: World): Pick<Plan, 'nodeChargeMicrosPerHour' | 'assumed
 
 function planOf(world: World, outcome: Outcome & { readonly steps: number }): Plan {
   const { snapshot, options } = world;
+  options.giveWay?.();
   const { newNodes, placements, restOf } = finish(outcome);
+  options.giveWay?.();
   const instanceTypes = new Set(
     world.templates.flatMap((template) => template.offers.map(({ type }) => type.type.name)),
   );

@@ -105,6 +105,11 @@ export type PlanOptions = {
    * `finishMsPerNode`.
    */
   readonly shouldStop?: (nodes: number) => boolean;
+  /**
+   * Called between steps where `shouldStop` is not asked. The caller may do other work in it, also
+   * make another plan. It never changes the plan.
+   */
+  readonly giveWay?: () => void;
   readonly preferencePolicy: 'Respect' | 'Ignore';
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
   /**

@@ -15,8 +15,8 @@
  * - `tell/` informs others, and never holds up the work. `EventRecorder` writes Kubernetes Events.
  *   `Decisions` publishes decisions through an `Outbox`. `FeedMirror` keeps a service's part of the
  *   state feed equal to what it should say. `claimFacts` is the part of a decision that is about a
- *   claim, and `decisionOfPlan` makes that of a plan. `aboutPod`, `aboutNode` and others are the
- *   subjects of Events.
+ *   claim, and `decisionOfPlan` makes that of a plan. `countDisrupted` counts a claim that ends.
+ *   `aboutPod`, `aboutNode` and others are the subjects of Events.
  *
  * The folders `watch`, `work` and `write` do not know each other; `tell` uses `work`.
  *
@@ -43,6 +43,7 @@ export * from './tell/about.js';
 export * from './tell/claim-facts.js';
 export * from './tell/count-text.js';
 export * from './tell/decisions.js';
+export * from './tell/disrupted.js';
 export * from './tell/event-recorder.js';
 export * from './tell/feed-mirror.js';
 export * from './tell/malformed-messages.js';

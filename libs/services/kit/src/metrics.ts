@@ -26,6 +26,15 @@ export const eventMetrics: MetricDefinitions = {
   },
 };
 
+/** The metric of a service that gives up claims: `countDisrupted` writes it. */
+export const disruptedMetrics: MetricDefinitions = {
+  karpenter_nodeclaims_disrupted_total: {
+    kind: 'counter',
+    labels: ['reason', 'nodepool', 'capacity_type', 'consolidation_policy', 'termination_mode'],
+    help: 'NodeClaims that were disrupted, by reason, pool, capacity type, policy of the consolidation that did it, and limit of the drain (graceful: none, eventual, forceful: no drain)',
+  },
+};
+
 /** The metrics of a service that calls the API server: of its watches, and of its other calls. */
 export const kubeMetrics: MetricDefinitions = {
   dovetail_kubernetes_calls_total: {

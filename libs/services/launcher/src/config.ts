@@ -26,6 +26,8 @@ export type LauncherConfig = {
    * kube-scheduler chooses where pods go, and the launcher does not need the right to bind.
    */
   readonly placement: 'bind' | 'scheduler';
+  /** Whether the reaper gives up under-used nodes. If not, pools that ask for it say so. */
+  readonly consolidates: boolean;
   /**
    * Invariant: equal to the solvers' PlanOptions, as the checker must judge by the planner's rules.
    */
@@ -214,6 +216,7 @@ const discovery: DiscoveryConfig = {
 export const defaultLauncherConfig: Omit<LauncherConfig, 'clusterName' | 'region'> = {
   isolatedVpc: false,
   placement: 'bind',
+  consolidates: true,
   hostnameSpread: defaultPlanOptions.hostnameSpread,
   minValuesPolicy: defaultPlanOptions.minValuesPolicy,
   admission,

@@ -193,6 +193,7 @@ function discoveryParts(
   const pools: Pools = new Pools({
     ...shared,
     status,
+    consolidates: config.consolidates,
     problemOf: (uid) => classes.problemOf(uid),
     isPublished: (uid) => classes.isPublished(uid),
   });

@@ -47,6 +47,8 @@ describe('capacity', () => {
       ),
     );
     await self.until('the claim to end', async () => (await claims()).length === 0);
+    const given = { reason: 'insufficient_capacity', termination_mode: 'graceful' };
+    expect(self.metrics.value('karpenter_nodeclaims_disrupted_total', given)).toBeGreaterThan(0);
     self.twin.setCapacity({ free: 'unlimited' });
     await self.advance(25 * minute);
     await self.until('a running pod', () => running(1));
@@ -160,6 +162,9 @@ describe('claims that get nowhere', () => {
       new RegExp(`^${claim?.name ?? ''} made no progress in 300 s .*not allowed`),
     );
     expect(self.twin.instances.all()).toEqual([]);
+    const counted = { consolidation_policy: '', termination_mode: 'graceful' };
+    const given = { reason: 'launch_timeout', ...counted };
+    expect(self.metrics.value('karpenter_nodeclaims_disrupted_total', given)).toBe(1);
   });
 
   test('a claim deleted before it had an instance goes at once, and nothing is bought for it', async () => {

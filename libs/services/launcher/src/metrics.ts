@@ -1,5 +1,6 @@
 import type { MetricDefinitions } from '@dovetail/core-ports';
 import {
+  disruptedMetrics,
   eventMetrics,
   feedMetrics,
   kubeMetrics,
@@ -15,6 +16,7 @@ const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
  * is the same.
  */
 export const launcherMetrics: MetricDefinitions = {
+  ...disruptedMetrics,
   ...eventMetrics,
   ...feedMetrics,
   ...kubeMetrics,
@@ -91,11 +93,6 @@ export const launcherMetrics: MetricDefinitions = {
     kind: 'counter',
     labels: ['reason', 'nodepool', 'min_values_relaxed'],
     help: 'NodeClaims created, by reason and pool',
-  },
-  karpenter_nodeclaims_disrupted_total: {
-    kind: 'counter',
-    labels: ['reason', 'nodepool', 'capacity_type'],
-    help: 'NodeClaims that were disrupted, by reason, pool and capacity type',
   },
   karpenter_cloudprovider_instance_launch_failures_total: {
     kind: 'counter',

@@ -123,6 +123,45 @@ describe('a budget that cannot be read', () => {
   });
 });
 
+describe('a pool that asks for consolidation', () => {
+  const consolidationOf = async (): Promise<Condition | undefined> =>
+    conditionOf(conditionsIn((await pool()).object ?? {}), 'ConsolidationEnabled');
+  const policy = async (consolidationPolicy: string): Promise<void> => {
+    const name = (await pool()).object?.metadata.name ?? '';
+    const disruption = { consolidationPolicy, consolidateAfter: '30s' };
+    await self.kube.patch(
+      { resource: nodePools, name },
+      { type: 'merge', body: { spec: { disruption } } },
+    );
+  };
+
+  test('says that it is switched off, and no more once it does not ask for it', async () => {
+    await ready({}, { consolidates: false });
+    await policy('WhenEmptyOrUnderutilized');
+    await self.until(
+      'the condition to be False',
+      async () => (await consolidationOf())?.status === 'False',
+    );
+    expect(await consolidationOf()).toMatchObject({
+      reason: 'SwitchedOff',
+      message: 'under-used nodes stay: consolidation is switched off (CONSOLIDATION=none)',
+    });
+    expect(conditionOf(conditionsIn((await pool()).object ?? {}), 'Ready')?.status).toBe('True');
+    await policy('WhenEmpty');
+    await self.until(
+      'the condition to be True',
+      async () => (await consolidationOf())?.status === 'True',
+    );
+  });
+
+  test('has no such condition while it is on', async () => {
+    await ready();
+    await policy('Balanced');
+    await counted(0);
+    expect(await consolidationOf()).toBeUndefined();
+  });
+});
+
 describe('the condition ConsistentStateFound', () => {
   test('is False, and an Event says why, when the node has less than was bought', async () => {
     await ready();

@@ -12,6 +12,10 @@ import {
 } from './testing/current-cluster.js';
 
 const { nodeClaims, nodes } = kubeResources;
+const moved = 'pods_disruption_initiated_total';
+/** The count of one of Karpenter's metrics of claims that are collected. */
+const collected = (metric: string): number | undefined =>
+  cluster.metrics.value(`karpenter_${metric}`, { reason: 'garbage_collected' });
 
 describe('collection', () => {
   test('ends an instance that belongs to no claim, after its time and never before', async () => {
@@ -37,6 +41,22 @@ describe('collection', () => {
     await cluster.cloud.terminate([instanceId]);
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
     expect(cluster.names(nodes)).toEqual([]);
+  });
+
+  test('counts the claim that it ends, and the pods on its node', async () => {
+    await started(never);
+    const { instanceId } = await cluster.node('n1');
+    await cluster.scale('web', 1);
+    const receive: typeof cluster.cloud.receive = async (stop) => {
+      await cluster.clock.sleep(20_000, stop);
+      return [];
+    };
+    reap({ queue: { ...cluster.cloud, receive } });
+    await cluster.pass(130);
+    await cluster.cloud.terminate([instanceId]);
+    await notReady('n1');
+    expect(await cluster.pass(600, gone('claim-n1'), 2_000)).toBe(true);
+    expect([collected('nodeclaims_disrupted_total'), collected(moved)]).toEqual([1, 1]);
   });
 
   test('goes on with the others when the end of one instance is denied', async () => {
@@ -144,6 +164,7 @@ describe('collection', () => {
     expect(stateOf(instanceId)).toBe('running');
     expect(await cluster.pass(240, gone('claim-n1'), 2_000)).toBe(true);
     expect([stateOf(instanceId), stateOf(other)]).toEqual(['terminated', 'running']);
+    expect(collected('nodeclaims_disrupted_total')).toBe(1);
   });
 
   test('leaves a Ready node whose claim was removed by force, and says so', async () => {

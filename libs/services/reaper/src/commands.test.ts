@@ -35,9 +35,13 @@ async function twoNodes(options: { readonly budget?: string; readonly room?: boo
 }
 
 const cheaper = { afterMs: 10_000, node: { cpu: '8' }, priceMicrosPerHour: 60_000 } as const;
-const commands = (): readonly KubeObject[] => cluster.list(disruptions);
+const commands = (): readonly KubeObject[] => cluster.commandsUnderWay();
+const nodesIn = (spec: unknown): number =>
+  (spec as { readonly nodesOut: readonly unknown[] }).nodesOut.length;
 const phase = (): unknown =>
   (commands()[0]?.['status'] as { readonly phase?: string } | undefined)?.phase;
+const counted = (metric: string, labels: Readonly<Record<string, string>>) =>
+  cluster.metrics.value(`karpenter_voluntary_disruption_${metric}`, labels);
 const areTainted = (): readonly boolean[] => [tainted('n1'), tainted('n3')];
 
 describe('two nodes that can go together', () => {
@@ -60,6 +64,12 @@ describe('two nodes that can go together', () => {
     expect(cluster.workloads.nodesOf('web')).toEqual(['new-1']);
     expect(await cluster.pass(5, () => commands().length === 0, 1_000)).toBe(true);
     expect(cluster.broken).toEqual([]);
+    expect(counted('decisions_total', { decision: 'replace', consolidation_type: 'multi' })).toBe(
+      1,
+    );
+    const ended = { reason: 'underutilized', consolidation_policy: 'when_empty_or_underutilized' };
+    expect(cluster.metrics.value('karpenter_nodeclaims_disrupted_total', ended)).toBe(2);
+    expect(counted('decisions_total', {})).toBe(1);
   });
 
   test('are given up for nothing if their pods fit on other nodes', async () => {
@@ -81,9 +91,38 @@ describe('two nodes that can go together', () => {
     const { spec } = commands()[0] as unknown as { readonly spec: object };
     expect(spec).toMatchObject({
       cause: 'underutilized',
+      summary: 'n1, n3 → 1 new node; 4 pods to move',
+      pricePerHourBefore: '0.384',
+      pricePerHourAfter: '0.06',
       savingPerHour: '0.324',
       nodesOut: [{ nodeName: expect.any(String) }, { nodeName: expect.any(String) }],
+      nodesIn: [{ pool: 'NodePool/default', pricePerHour: '0.06' }],
+      disruptionCost: '6.00',
     });
+    const { moves } = spec as { readonly moves: readonly { readonly to: string }[] };
+    expect(moves.map(({ to }) => to)).toEqual(Array.from({ length: 4 }, () => 'new node 1'));
+  });
+
+  test('are given up side by side, each for its own node, where commands take one each', async () => {
+    await twoNodes();
+    const solver = replacements({ ...cheaper, afterMs: 300_000 });
+    reap({ config: { consolidation: 'replace' } });
+    expect(await cluster.pass(120, () => solver.plans.length === 2, 1_000)).toBe(true);
+    expect([areTainted(), commands().length]).toEqual([[true, true], 2]);
+    expect(cluster.names(nodes)).toEqual(['n1', 'n3']);
+  });
+
+  test('can be read for an hour after their command is over', async () => {
+    await twoNodes();
+    replacements(cheaper);
+    reap(together);
+    const kept = () => cluster.list(disruptions);
+    expect(await cluster.pass(90, () => cluster.names(nodes).join() === 'new-1', 1_000)).toBe(true);
+    expect(await cluster.pass(5, () => commands().length === 0, 1_000)).toBe(true);
+    expect(kept().map(({ status }) => status)).toMatchObject([{ phase: 'Ending' }]);
+    await cluster.pass(3_500, undefined, 10_000);
+    expect(kept()).toHaveLength(1);
+    expect(await cluster.pass(200, () => kept().length === 0, 10_000)).toBe(true);
   });
 });
 
@@ -103,8 +142,9 @@ describe('two nodes are not given up together', () => {
     await twoNodes(options);
     const solver = replacements({ ...made, admitsCommands: false });
     reap(running);
-    await cluster.pass(60, () => commands().length > 0, 1_000);
-    expect(commands()).toEqual([]);
+    const ofSeveral = () => commands().filter(({ spec }) => nodesIn(spec) > 1);
+    await cluster.pass(60, () => ofSeveral().length > 0, 1_000);
+    expect(ofSeveral()).toEqual([]);
     expect(solver.plans.filter(({ cause }) => 'others' in cause)).toEqual([]);
   });
 
@@ -175,6 +215,8 @@ describe('a command of two nodes is taken back whole', () => {
     const ref = { resource: podDisruptionBudgets, namespace: 'default', name: 'web-pdb' };
     await cluster.kube.patch(ref, { type: 'merge', body: { spec: { minAvailable: 4 } } });
     await areGivenBack();
+    expect(counted('queue_failures_total', { consolidation_type: 'multi' })).toBe(1);
+    expect(counted('queue_failures_total', {})).toBe(1);
   });
 
   test('if a person takes the taint off one node', async () => {

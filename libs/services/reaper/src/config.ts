@@ -214,7 +214,7 @@ type CollectionConfig = CollectionLimits &
 export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   nodeRepair: false,
   legacyNodeRepair: false,
-  consolidation: 'none',
+  consolidation: 'all',
   spotToSpot: false,
   disruption: {
     passIntervalMs: 10_000,

@@ -139,12 +139,19 @@ describe('an under-used node', () => {
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
   });
 
-  test('stays while consolidation is off', async () => {
+  test('stays while consolidation is off, and an Event says so', async () => {
     await twoNodes();
     const solver = replacements({ afterMs: 0, room: true });
-    reap();
+    const serves: KubeApi['serves'] = async (resource) =>
+      resource !== kubeResources.disruptions && cluster.kube.serves(resource);
+    reap({ config: { consolidation: 'none' }, kube: { ...cluster.kube, serves } });
     await cluster.pass(60);
     expect([isDeleting('claim-n1'), solver.requests.length]).toEqual([false, 0]);
+    // No command is to begin, so that the lack of their definition does not matter.
+    expect(cluster.log.entries.map(({ name }) => name)).not.toContain('commands-not-served');
+    expect(cluster.events('Unconsolidatable')).toContain(
+      'consolidation is switched off (CONSOLIDATION=none)',
+    );
   });
 
   test('stays while a node would have to be bought for its pods, and an Event says so', async () => {

@@ -261,7 +261,7 @@ async function play(
     webOn: cluster.workloads.nodesOf('web'),
     replacements: made.made.length,
     messages: cluster.twin.queue.depth().visible + cluster.twin.queue.depth().hidden,
-    commands: cluster.list(kubeResources.disruptions).length,
+    commands: cluster.commandsUnderWay().length,
     tainted: JSON.stringify(cluster.list(nodes)).includes('karpenter.sh/disrupted'),
   };
   cluster.end();

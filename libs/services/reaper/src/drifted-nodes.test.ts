@@ -260,6 +260,25 @@ describe('a drifted node with a pod that may not be evicted', () => {
     expect(await cluster.pass(200, gone('claim-n1'))).toBe(true);
   });
 
+  test('buys no room for a pod that only the grace period ends', async () => {
+    await started(never());
+    await cluster.node('n1', { terminationGracePeriodMs: 120_000 });
+    await cluster.scale('web', 2);
+    const kept = await cluster.pod('p', 'solo', { ...doNotDisrupt, spec: { nodeName: 'n1' } });
+    await cluster.pass(3);
+    const solver = replacements({ afterMs: 1_000 });
+    reap();
+    await cluster.drift('n1', 'NodePoolDrifted');
+    expect(await cluster.pass(60, () => commits(solver).length > 0, 1_000)).toBe(true);
+    // The question before the taint and the request after it are about the same pods.
+    expect(solver.requests.length).toBeGreaterThan(commits(solver).length);
+    for (const asked of solver.requests) {
+      expect(asked.podUids).toHaveLength(2);
+      expect(asked.podUids).not.toContain(kept.metadata.uid);
+    }
+    expect(await cluster.pass(20, () => isDeleting('claim-n1'))).toBe(true);
+  });
+
   test('stays with do-not-disrupt on the node, even with a terminationGracePeriod', async () => {
     await started(never());
     const nodeAnnotations = { 'karpenter.sh/do-not-disrupt': 'true' };

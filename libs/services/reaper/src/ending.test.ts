@@ -69,6 +69,19 @@ describe('deleted by hand', () => {
     ]);
   });
 
+  test('no room is asked for a pod that stays on its node', async () => {
+    await busy();
+    const annotations = { 'karpenter.sh/do-not-disrupt': 'true' };
+    const kept = await cluster.pod('p', 'solo', { annotations, spec: { nodeName: 'n1' } });
+    const solver = replacements({ afterMs: 1_000 });
+    reap();
+    await cluster.pass(2);
+    await cluster.kube.delete({ resource: nodes, name: 'n1' });
+    expect(await cluster.pass(20, () => solver.requests.length > 0, 1_000)).toBe(true);
+    expect(solver.requests[0]?.podUids).toHaveLength(2);
+    expect(solver.requests[0]?.podUids).not.toContain(kept.metadata.uid);
+  });
+
   const evicted = () =>
     cluster.list(pods).filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length;
 

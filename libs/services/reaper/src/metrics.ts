@@ -1,23 +1,19 @@
 import type { MetricDefinitions } from '@dovetail/core-ports';
-import { eventMetrics, kubeMetrics, outboxMetrics } from '@dovetail/service-kit';
+import { disruptedMetrics, eventMetrics, kubeMetrics, outboxMetrics } from '@dovetail/service-kit';
 
 /**
  * Every metric of the reaper with its help text: Karpenter's names where the meaning is the same,
  * `dovetail_*` for the rest.
  */
 export const reaperMetrics: MetricDefinitions = {
+  ...disruptedMetrics,
   ...eventMetrics,
   ...kubeMetrics,
   ...outboxMetrics,
-  karpenter_nodeclaims_disrupted_total: {
-    kind: 'counter',
-    labels: ['reason', 'nodepool', 'capacity_type'],
-    help: 'NodeClaims that were disrupted, by reason, pool and capacity type',
-  },
   karpenter_nodeclaims_unhealthy_disrupted_total: {
     kind: 'counter',
-    labels: ['condition', 'nodepool', 'capacity_type', 'image_id'],
-    help: 'NodeClaims that node repair ended, by condition, pool, capacity type and image',
+    labels: ['condition', 'nodepool', 'capacity_type', 'image_id', 'termination_mode'],
+    help: 'NodeClaims that node repair ended, by condition, pool, capacity type, image and limit of the drain',
   },
   karpenter_nodeclaims_terminated_total: {
     kind: 'counter',
@@ -54,10 +50,20 @@ export const reaperMetrics: MetricDefinitions = {
     labels: ['nodepool', 'reason'],
     help: 'How many more nodes of a pool may be disrupted now, by reason',
   },
+  karpenter_nodepools_nodes_consuming_budgets: {
+    kind: 'gauge',
+    labels: ['nodepool', 'reason'],
+    help: 'Nodes of a pool that use up its disruption budgets now, by reason',
+  },
   karpenter_voluntary_disruption_decisions_total: {
     kind: 'counter',
-    labels: ['reason', 'decision'],
-    help: 'Disruptions decided, by reason',
+    labels: ['decision', 'reason', 'consolidation_type'],
+    help: 'Disruptions that were carried out, by decision (delete, replace), reason and kind of consolidation (empty, single, multi)',
+  },
+  karpenter_voluntary_disruption_decisions_by_nodepool_total: {
+    kind: 'counter',
+    labels: ['nodepool', 'decision', 'reason', 'consolidation_type'],
+    help: 'The same by the pools of their nodes',
   },
   karpenter_voluntary_disruption_eligible_nodes: {
     kind: 'gauge',
@@ -74,8 +80,13 @@ export const reaperMetrics: MetricDefinitions = {
   },
   karpenter_voluntary_disruption_queue_failures_total: {
     kind: 'counter',
-    labels: ['reason'],
-    help: 'Retirements that were given up',
+    labels: ['decision', 'reason', 'consolidation_type'],
+    help: 'Disruptions that were given up after they had begun, by decision, reason and kind of consolidation',
+  },
+  karpenter_pods_disruption_initiated_total: {
+    kind: 'counter',
+    labels: ['reason', 'nodepool', 'capacity_type', 'consolidation_policy', 'termination_mode'],
+    help: 'Pods that need another place because their node was disrupted, by what their node is counted by',
   },
   karpenter_pods_eviction_requests_total: {
     kind: 'counter',

@@ -1,7 +1,8 @@
-import { annotations, type NodeClaim } from '@dovetail/core-api';
+import { annotations, disruptionReasons, type NodeClaim } from '@dovetail/core-api';
 import {
   commandOfRetirement,
   type ExplainOptions,
+  isVoluntary,
   parseRetirement,
 } from '@dovetail/core-disruption';
 import { compareText } from '@dovetail/core-kube-model';
@@ -9,20 +10,18 @@ import { type DebugState, messageOf, Stopper, type StopSignal } from '@dovetail/
 import { type Again, WorkQueue } from '@dovetail/service-kit';
 
 import { Consolidations } from './consolidate/consolidations.js';
-import { SharedCommands } from './consolidate/shared-commands.js';
 import type { ReaperContext } from './context.js';
-import { DriftQuestions } from './drift/drift-questions.js';
+import { DecisionLoop } from './decide/decision-loop.js';
+import { DriftQuestions } from './decide/drift-questions.js';
 import { Collector } from './end/collector.js';
 import { followNodeDeletion, followPoolDeletion } from './end/follow-deletion.js';
 import { Terminator } from './end/terminator.js';
 import { ImpairedInstances } from './interrupt/impaired-instances.js';
 import { Interruptions } from './interrupt/interruptions.js';
 import { ClusterIdentity } from './outside/identity.js';
-import { Repairs } from './repair/repairs.js';
+import { Commands } from './retire/commands.js';
 import { LeftoverTaints } from './retire/leftover-taints.js';
-import { Passes } from './retire/passes.js';
 import { Retirer } from './retire/retirer.js';
-import { isVoluntary } from './retire/steps.js';
 import { endIfInVain } from './retire/unused-replacements.js';
 
 /** Delay after a look that failed; short, since most failures are a conflict or a brief outage. */
@@ -39,9 +38,8 @@ export class ReaperEpoch {
   readonly #terminator: Terminator;
   readonly #retirer: Retirer;
   readonly #questions: DriftQuestions;
-  readonly #passes: Passes;
-  readonly #repairs: Repairs;
-  readonly #shared: SharedCommands;
+  readonly #loop: DecisionLoop;
+  readonly #commands: Commands;
   readonly #consolidations: Consolidations;
   readonly #collector: Collector;
   readonly #leftovers: LeftoverTaints;
@@ -57,10 +55,9 @@ export class ReaperEpoch {
     this.#terminator = new Terminator(context, this.#identity, (name) => this.#asks.add(name));
     this.#retirer = new Retirer(context);
     this.#questions = new DriftQuestions(context);
-    this.#passes = new Passes(context, this.#retirer, this.#questions);
-    this.#repairs = new Repairs(context, this.#retirer);
-    this.#shared = new SharedCommands(context, this.#retirer);
-    this.#consolidations = new Consolidations(context, this.#retirer, this.#shared);
+    this.#loop = new DecisionLoop(context, this.#retirer, this.#questions);
+    this.#commands = new Commands(context, this.#retirer);
+    this.#consolidations = new Consolidations(context, this.#retirer, this.#commands);
     this.#collector = new Collector(context, this.#identity);
     this.#leftovers = new LeftoverTaints(context);
     this.#queue = this.#queueOf('claims', config.termination.concurrency);
@@ -97,10 +94,9 @@ export class ReaperEpoch {
         this.#queue.run((claimName) => this.#look(claimName, stop), stop),
         this.#asks.run((claimName) => this.#ask(claimName), stop),
         this.#urgentAsks.run((claimName) => this.#ask(claimName), stop),
-        this.#passes.run(stop),
-        this.#questions.run(stop, () => this.#passes.wake()),
-        this.#repairs.run(stop),
-        this.#shared.run(stop),
+        this.#loop.run(stop),
+        this.#questions.run(stop, () => this.#loop.wake()),
+        this.#commands.run(stop),
         this.#consolidations.run(stop),
         this.#collector.run(stop),
         this.#interruptions(stop),
@@ -131,7 +127,7 @@ export class ReaperEpoch {
       // A look that could not decide before a list was complete can decide now.
       if (cluster.unsynced().length < unsynced) addAll();
       unsynced = cluster.unsynced().length;
-      this.#passes.wake();
+      this.#loop.wake();
     });
   }
 
@@ -171,25 +167,13 @@ export class ReaperEpoch {
     return again;
   }
 
-  /** The launcher has refused a plan: the nodes that it was to replace are looked at. */
-  refused(planId: string): void {
-    const { cluster } = this.#context;
-    for (const node of cluster.nodes.values()) {
-      const claim = cluster.claimOfNode(node);
-      if (parseRetirement(node.annotations[annotations.retirement])?.planId === planId && claim)
-        this.#queue.add(claim.name);
-    }
-  }
-
-  /** The notes of the loops on a node that they looked at or gave back lately. */
-  knownOf(claim: NodeClaim): Pick<ExplainOptions, 'said' | 'givenUp' | 'driftHeld'> {
-    const said = this.#consolidations.lastNoteOn(claim.uid);
+  /** The answers about a node that was looked at or given back lately. */
+  knownOf(claim: NodeClaim): Pick<ExplainOptions, 'searchAnswer' | 'givenUp' | 'driftAnswer'> {
     const givenUp = this.#retirer.pauseNote(claim);
-    const driftHeld = this.#questions.noteOn(claim.uid);
     return {
-      ...(said === undefined ? {} : { said }),
+      searchAnswer: ({ uid }) => this.#consolidations.lastNoteOn(uid),
+      driftAnswer: (drifted) => this.#questions.answerOn(drifted),
       ...(givenUp === undefined ? {} : { givenUp }),
-      ...(driftHeld === undefined ? {} : { driftHeld }),
     };
   }
 
@@ -206,34 +190,24 @@ export class ReaperEpoch {
       ending: ending.map(({ name }) => name).sort(compareText),
       lastPass: this.#lastPass(),
       lastCollection: this.#lastCollection(),
-      lastRepair: this.#lastRepair(),
       lastConsolidation: this.#lastConsolidation(),
     };
   }
 
   #lastPass(): DebugState | undefined {
-    const pass = this.#passes.last();
+    const pass = this.#loop.last();
     if (pass === undefined) return undefined;
-    const { nextDueMs, allowed, toJudge } = pass;
+    const { begin, ask, blocked, account, nextDueMs } = pass;
     return {
-      retire: pass.retire.map(({ view, cause }) => ({ claim: view.claim.name, cause })),
+      begin: begin.map(({ view, cause, note }) => ({ claim: view.claim.name, cause, note })),
+      ask: ask.map(({ claim }) => claim.name),
       nextDueMs,
-      allowed,
-      toJudge: toJudge.map(({ claim }) => claim.name),
-      blocked: pass.blocked
+      allowed: Object.fromEntries(
+        disruptionReasons.map((reason) => [reason, account.allowed(reason)]),
+      ),
+      blocked: blocked
         .slice(0, blockedMax)
-        .map(({ view, notes }) => ({ claim: view.claim.name, notes })),
-    };
-  }
-
-  #lastRepair(): DebugState | undefined {
-    const last = this.#repairs.last();
-    if (last === undefined) return undefined;
-    const { repair, blocked, nextDueMs } = last;
-    return {
-      repair: repair.map(({ node, note }) => ({ node: node.name, note })),
-      blocked: blocked.slice(0, blockedMax).map(({ node, note }) => ({ node: node.name, note })),
-      nextDueMs,
+        .map(({ view, cause, notes }) => ({ claim: view.claim.name, cause, notes })),
     };
   }
 

@@ -49,13 +49,9 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
  * Follows the parts of the bus that commands need. Without consolidation there are none, and the
  * outcome of each pod of the cluster would be read for nothing.
  */
-async function followBus(
-  context: ReaperContext,
-  stop: StopSignal,
-  onRefused: (planId: string) => void,
-): Promise<void> {
+async function followBus(context: ReaperContext, stop: StopSignal): Promise<void> {
   if (context.config.consolidation === 'none') return;
-  await Promise.all([followPrices(context, stop), followVerdicts(context, stop, onRefused)]);
+  await Promise.all([followPrices(context, stop), followVerdicts(context, stop)]);
 }
 
 /** Keeps the prices of offerings, so that a running node is judged by what it costs now. */
@@ -71,12 +67,9 @@ async function followPrices(
 async function followVerdicts(
   { deps, config, cluster }: ReaperContext,
   stop: StopSignal,
-  onRefused: (planId: string) => void,
 ): Promise<void> {
-  for await (const event of followState(channelOf(deps, config), stop, { kinds: ['verdict'] })) {
-    const planId = cluster.refusedPlans.apply(event);
-    if (planId !== undefined) onRefused(planId);
-  }
+  for await (const event of followState(channelOf(deps, config), stop, { kinds: ['verdict'] }))
+    cluster.refusedPlans.apply(event);
 }
 
 /** Explains a node by its name or its claim's. Only the leader knows what solvers said of it. */
@@ -95,6 +88,7 @@ function explain(
     podOf: (uid) => cluster.pods.get(uid),
     nowMs: deps.clock.nowMs(),
     consolidates: config.consolidation !== 'none',
+    ...(config.nodeRepair ? { health: cluster.health() } : {}),
     ...knownOf(claim),
   });
 }
@@ -119,7 +113,7 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
       });
       await Promise.all([
         watchCluster(deps, cluster, stop),
-        followBus(context, stop, (planId) => current?.refused(planId)),
+        followBus(context, stop),
         leading,
         events.run(stop),
         outbox.run(stop),

@@ -68,15 +68,18 @@ describe('by the old method, a node that is unhealthy', () => {
     expect(asked.requests.map(({ commit }) => commit?.reason)).toEqual(['unhealthy']);
     expect([asked.made, cluster.workloads.nodesOf('web')]).toEqual([['new-1'], ['new-1']]);
     const held = { nodepool: 'default', capacity_type: 'on-demand' };
+    const mode = { termination_mode: 'graceful' };
     const value = (name: string, more: object): number | undefined =>
       cluster.metrics.value(name, { ...held, ...more });
     expect([
-      value('karpenter_nodeclaims_disrupted_total', { reason: 'unhealthy' }),
+      value('karpenter_nodeclaims_disrupted_total', { reason: 'unhealthy', ...mode }),
+      value('karpenter_pods_disruption_initiated_total', { reason: 'unhealthy', ...mode }),
       value('karpenter_nodeclaims_unhealthy_disrupted_total', {
         condition: 'storage_ready',
         image_id: '',
+        ...mode,
       }),
-    ]).toEqual([1, 1]);
+    ]).toEqual([1, 3, 1]);
     expect(await decisions()).toMatchObject([
       { kind: 'disrupt', summary: 'ending n1: unhealthy', facts: { cause: 'unhealthy' } },
       { kind: 'drain' },

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { cluster, reap, replacements, started, tainted } from './testing/current-cluster.js';
 
-const { disruptions, nodes } = kubeResources;
+const { nodes } = kubeResources;
 const searching = { config: { consolidation: 'search' } } as const;
 
 /** Two nodes of 0.192 dollars with two pods each. */
@@ -33,7 +33,7 @@ const two = {
   nodesIn: 2,
   finds: all,
 } as const;
-const commands = () => cluster.list(disruptions);
+const commands = () => cluster.commandsUnderWay();
 
 describe('a command that a search found', () => {
   test('buys two nodes for two, after 15 s and a second look', async () => {

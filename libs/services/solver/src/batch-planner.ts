@@ -23,6 +23,11 @@ const failedMs = 500;
 /** A batch that takes longer is hung: far over its patience, its planning and all their waits. */
 const batchMsMax = 600_000;
 
+/** How long a batch that was given back is left to other solvers. An idle one asks all the time. */
+const othersMs = 10;
+/** How long a solver that found no idle one looks for none. */
+const aloneMs = 1_000;
+
 type Batch = Work<PendingBatch>;
 
 /** Plans the batches of the queue, one at a time. */
@@ -30,6 +35,8 @@ export class BatchPlanner {
   readonly #deps: TellingDeps;
   readonly #config: SolverConfig;
   readonly #failures = new Failures();
+  /** Until then no other solver is taken to be idle. */
+  #aloneUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: TellingDeps, config: SolverConfig) {
     this.#deps = deps;
@@ -45,12 +52,31 @@ export class BatchPlanner {
 
   async #take(work: Batch, stop: StopSignal): Promise<void> {
     try {
-      if (work.read.ok) await this.#plan(work, work.read.value, stop);
+      if (this.#passesOn(work)) await this.#passOn(work, stop);
+      else if (work.read.ok) await this.#plan(work, work.read.value, stop);
       else await this.#refuse(work, work.read);
       this.#failures.clear(work.item.message);
     } catch (error) {
       await this.#giveBack(work, error);
     }
+  }
+
+  /** Gives a batch back, and leaves it to the others for a moment. */
+  async #passOn({ item }: Batch, stop: StopSignal): Promise<void> {
+    await item.nak(0);
+    await this.#deps.channel.clock.sleep(othersMs, stop);
+  }
+
+  /**
+   * Whether a solver that is idle should have the batch, because this one explores. A batch that
+   * comes here again found no idle solver, so neither would the next ones.
+   */
+  #passesOn({ item }: Batch): boolean {
+    const { engine, channel } = this.#deps;
+    if (!engine.exploring()) return false;
+    const nowMs = channel.clock.nowMs();
+    if (item.deliveries > 1) this.#aloneUntilMs = nowMs + aloneMs;
+    return nowMs >= this.#aloneUntilMs;
   }
 
   async #plan(work: Batch, batch: PendingBatch, stop: StopSignal): Promise<void> {

@@ -26,6 +26,7 @@ export class CatalogMirror {
   readonly #unavailable = new Map<string, UnavailableOffering>();
   readonly #types = new SharedTypes();
   #caughtUp = false;
+  #changes = 0;
 
   /** The stream has been read to its end once since it was last lost. */
   get caughtUp(): boolean {
@@ -55,8 +56,22 @@ export class CatalogMirror {
     return markKeys(offering).some((key) => (this.#unavailable.get(key)?.untilMs ?? 0) > nowMs);
   }
 
+  /** When the next offering is avoided no more; infinity if none is avoided after `nowMs`. */
+  nextEndMs(nowMs: number): number {
+    let endMs = Infinity;
+    for (const { untilMs } of this.#unavailable.values())
+      if (untilMs > nowMs) endMs = Math.min(endMs, untilMs);
+    return endMs;
+  }
+
+  /** The number of events of the catalog stream so far. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** Applies one event of the catalog stream. A malformed one changes nothing. */
   apply(event: CatalogEvent): void {
+    this.#changes += 1;
     switch (event.kind) {
       case 'reset':
         this.#catalogs.clear();

@@ -1,9 +1,9 @@
-import type { PendingBatch, PlanRequest, SearchReply, SearchRequest } from '@dovetail/contracts';
-import { type Clock, type DebugState, type FollowEvent, neverStopping } from '@dovetail/core-ports';
+import type { PendingBatch, PlanRequest, SearchRequest } from '@dovetail/contracts';
+import type { Clock, DebugState, FollowEvent } from '@dovetail/core-ports';
 import type { Bound } from '@dovetail/core-scheduling';
-import { Wake } from '@dovetail/service-kit';
 
 import type { Solved, SolverEngine } from './engine.js';
+import { EngineDesk, type Searched } from './engine-desk.js';
 
 /** Takes what the two streams deliver. */
 interface EngineFeed {
@@ -19,7 +19,10 @@ interface EnginePlanner {
    * Plans a batch, and improves the plan for at most `budgetMs`. Rejects when the planner fails.
    */
   solveBatch(batch: PendingBatch, budgetMs: number): Promise<Solved>;
-  /** Plans a what-if request. Rejects when the planner fails. */
+  /**
+   * Plans a what-if request. Batches that come meanwhile are planned first. Rejects when the
+   * planner fails.
+   */
   solveRequest(request: PlanRequest): Promise<Solved>;
   /**
    * Searches for nodes to give up, for at most `budgetMs`. Batches and requests that come meanwhile
@@ -35,17 +38,12 @@ interface EnginePlanner {
   changed(waitMs: number): Promise<void>;
 }
 
-/**
- * The result of a search. `behind`: the mirror is not complete yet. `busy`: one search is under
- * way, and a second would only make both slower.
- */
-export type Searched =
-  { readonly kind: 'found'; readonly found: SearchReply } | { readonly kind: 'behind' | 'busy' };
-
 /** Shows how far the engine is. */
 interface EngineView {
   /** Whether both streams have been read to their ends. */
   ready(): boolean;
+  /** Whether a what-if or a search is under way. */
+  exploring(): boolean;
   /** The state of the engine, in numbers. */
   debugState(): DebugState;
 }
@@ -57,57 +55,32 @@ interface EngineView {
 export type EnginePort = EngineFeed & EnginePlanner & EngineView;
 
 /**
- * The engine in this thread. The clock bounds the waits. A search calls `between` before each of
- * its plans: all questions that wait are answered in it.
+ * The engine in this thread. The clock bounds the waits. `between` lets the event loop turn between
+ * two pieces of work.
  */
 export function inThread(
   engine: SolverEngine,
   clock: Clock,
   between: () => Promise<void> = () => Promise.resolve(),
 ): EnginePort {
-  const wake = new Wake(clock);
-  const search = searchingOne(engine, between);
-  const apply = (run: () => void): void => {
-    run();
-    wake.raise();
-  };
-  // A change that arrives between an answer and the next wait must end that wait at once.
-  const ask = async <T>(run: () => T): Promise<T> => {
-    wake.clear();
-    return await Promise.resolve(run());
+  const desk = new EngineDesk(engine, clock, { between });
+  let exploring = 0;
+  const explore = async <T>(work: Promise<T>): Promise<T> => {
+    exploring += 1;
+    return work.finally(() => (exploring -= 1));
   };
   return {
-    state: (event) => apply(() => engine.state(event)),
-    catalog: (event) => apply(() => engine.catalog(event)),
-    solveBatch: (batch, budgetMs) => ask(() => engine.solveBatch(batch, budgetMs)),
-    solveRequest: (request) => ask(() => engine.solveRequest(request)),
-    search,
+    state: (event) => desk.state(event),
+    catalog: (event) => desk.catalog(event),
+    solveBatch: (batch, budgetMs) =>
+      new Promise((resolve, reject) => desk.solveBatch(batch, budgetMs, { resolve, reject })),
+    solveRequest: (request) =>
+      explore(new Promise((resolve, reject) => desk.solveRequest(request, { resolve, reject }))),
+    search: (request, budgetMs) => explore(desk.search(request, budgetMs)),
     proveBound: (planId, msMax) => engine.proveBound(planId, msMax),
-    changed: (waitMs) => wake.wait(neverStopping, waitMs),
+    changed: (waitMs) => new Promise((resolve) => desk.changed(waitMs, resolve)),
+    exploring: () => exploring > 0,
     ready: () => engine.ready,
     debugState: () => engine.debugState(),
-  };
-}
-
-/** Searches slice by slice, one search at a time. */
-function searchingOne(engine: SolverEngine, between: () => Promise<void>): EnginePlanner['search'] {
-  let isSearching = false;
-  const finish = async (slices: Generator<undefined, SearchReply>): Promise<SearchReply> => {
-    for (;;) {
-      const { done, value } = slices.next();
-      if (done === true) return value;
-      await between();
-    }
-  };
-  return async (request, budgetMs) => {
-    if (isSearching) return { kind: 'busy' };
-    const slices = engine.search(request, budgetMs);
-    if (slices === undefined) return { kind: 'behind' };
-    isSearching = true;
-    try {
-      return { kind: 'found', found: await finish(slices) };
-    } finally {
-      isSearching = false;
-    }
   };
 }

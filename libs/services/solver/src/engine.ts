@@ -12,21 +12,23 @@ import {
   stateEventOf,
 } from '@dovetail/contracts';
 import { poolKey } from '@dovetail/core-api';
+import { keepingRoom } from '@dovetail/core-disruption';
 import { compareText, isUnplaced, type Pod, uprooted } from '@dovetail/core-kube-model';
 import type { DebugState, FollowEvent, Hash } from '@dovetail/core-ports';
 import {
   type Bound,
   defaultPlanOptions,
   defaultSizing,
-  finishMsPerNode,
   plan,
   type PlanOptions,
 } from '@dovetail/core-scheduling';
 
 import { Mirror } from './mirror.js';
+import { OwnTime } from './own-time.js';
 import { type Pause, Proofs, type Prover } from './proofs.js';
 import { searchOn } from './search.js';
-import { snapshotOf } from './snapshot.js';
+import { opening, snapshotOf } from './snapshot.js';
+import { waitingIn } from './waiting.js';
 
 /** The identity and the settings of an engine. */
 export type EngineOptions = {
@@ -62,6 +64,22 @@ type NoPlan =
   | { readonly kind: 'unknown-pods'; readonly podUids: readonly string[] };
 /** A plan, or the reason why there is none. */
 export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | NoPlan;
+
+/** The pods to plan, and the means of the plan. */
+type Task = {
+  readonly pods: readonly Pod[];
+  /** Other pods, which keep the room that they fit in. */
+  readonly waiting: readonly Pod[];
+  /** Whether a decision tells of the plan, and of its proven bound. */
+  readonly isToldOf: boolean;
+  readonly without: ReadonlySet<string>;
+  readonly cause: PlanCause;
+  readonly budgetMs: number;
+  readonly priceBelowMicrosPerHour?: number;
+  /** The nodes that may take the pods, by name. Absent: all may. */
+  readonly open?: ReadonlySet<string>;
+  readonly giveWay?: () => void;
+};
 
 /**
  * A mirror of the bus, with the planner on it. It takes the messages of the followed streams in
@@ -117,6 +135,8 @@ export class SolverEngine {
     if (pods.length === 0) return { kind: 'nothing-pending' };
     return this.#solve({
       pods,
+      waiting: [],
+      isToldOf: true,
       without: new Set(),
       cause: { kind: 'pending', group: batch.group, round: batch.round },
       budgetMs,
@@ -141,8 +161,12 @@ export class SolverEngine {
     );
   }
 
-  /** Plans as if the named nodes were gone and the named pods had to move. */
-  solveRequest(request: PlanRequest): Solved {
+  /**
+   * Plans as if the named nodes were gone and the named pods had to move. Pods that wait keep the
+   * room that they fit in, and are no part of the plan. It calls `giveWay` between its steps, in
+   * which the engine may plan and take in events.
+   */
+  solveRequest(request: PlanRequest, giveWay?: () => void): Solved {
     if (!this.#mirror.ready) return { kind: 'behind' };
     const { pods: known } = this.#mirror.cluster;
     const missing = request.podUids.filter((uid) => known.get(uid) === undefined);
@@ -155,9 +179,12 @@ export class SolverEngine {
     };
     return this.#solve({
       pods,
+      waiting: waitingIn(this.#mirror, new Set(request.podUids)),
+      isToldOf: request.commit !== undefined,
       without: new Set(request.withoutNodes),
       cause: { kind: 'replacement', ...about },
       budgetMs: request.budgetMs,
+      ...(giveWay === undefined ? {} : { giveWay }),
       ...(request.openNodes === undefined ? {} : { open: new Set(request.openNodes) }),
       ...(request.maxPriceMicrosPerHour === undefined
         ? {}
@@ -165,33 +192,22 @@ export class SolverEngine {
     });
   }
 
-  #solve(task: {
-    pods: readonly Pod[];
-    without: ReadonlySet<string>;
-    cause: PlanCause;
-    budgetMs: number;
-    priceBelowMicrosPerHour?: number;
-    open?: ReadonlySet<string>;
-  }): Solved {
+  #solve(task: Task): Solved {
+    const time = new OwnTime(this.#options.nowMs, task.giveWay);
     const startedMs = this.#options.nowMs();
-    const deadlineMs = startedMs + task.budgetMs;
-    const snapshot = snapshotOf(this.#mirror, {
+    // The mirror may go on while the plan gives way.
+    const admissionSeen: AdmissionNumber = this.#mirror.admission;
+    const { incarnation, sequence } = this.#mirror.position;
+    const known = snapshotOf(this.#mirror, {
       ...task,
       moving: new Set(task.pods.map((pod) => pod.uid)),
       nowMs: startedMs,
     });
-    const options: PlanOptions = {
-      ...defaultPlanOptions,
-      ...defaultSizing,
-      stepsMax: Math.max(0, task.pods.length - 1) * stepsPerPod,
-      ...(task.open === undefined ? {} : { existingNodes: 'filled' }),
-      ...this.#options.planOptions,
-      shouldStop: (nodes) => this.#options.nowMs() + nodes * finishMsPerNode >= deadlineMs,
-    };
+    const options = this.#planOptions(task, time);
     const pods = task.pods.toSorted((a, b) => compareText(a.uid, b.uid));
+    // Pods that wait may go to any node, so they do not crowd the nodes that are open.
+    const snapshot = opening(keepingRoom(known, task.waiting, options).snapshot, task.open);
     const made = plan(snapshot, pods, options);
-    const { incarnation, sequence } = this.#mirror.position;
-    const admissionSeen: AdmissionNumber = this.#mirror.admission;
     const draft = {
       cause: task.cause,
       plan: made,
@@ -199,22 +215,41 @@ export class SolverEngine {
       admissionSeen,
       createdMs: this.#options.nowMs(),
       solver: this.#options.solver,
-      solveMs: this.#options.nowMs() - startedMs,
+      solveMs: time.spentMs(),
     };
     const id = planIdOf(this.#options.hash, draft);
-    this.#proofs.keep({ planId: id, plan: made, planned: { snapshot, pods, options } });
+    // The proof runs beside other work, in no lane, so it must not give way.
+    const { giveWay: _, shouldStop: __, ...rules } = options;
+    if (task.isToldOf)
+      this.#proofs.keep({ planId: id, plan: made, planned: { snapshot, pods, options: rules } });
     return { kind: 'plan', message: { id, ...draft } };
   }
 
+  #planOptions(task: Task, time: OwnTime): PlanOptions {
+    return {
+      ...defaultPlanOptions,
+      ...defaultSizing,
+      stepsMax: Math.max(0, task.pods.length - 1) * stepsPerPod,
+      ...(task.open === undefined ? {} : { existingNodes: 'filled' }),
+      ...this.#options.planOptions,
+      ...time.options(task.budgetMs),
+    };
+  }
+
   /**
-   * Searches for nodes to give up, within `budgetMs`. It yields before each plan, so that batches
-   * are planned in between. Undefined: the mirror is not complete yet.
+   * Searches for nodes to give up, within `budgetMs`. It yields before each plan, and calls
+   * `giveWay` between the steps of one, so that batches are planned in between. Undefined: the
+   * mirror is not complete yet.
    */
-  search(request: SearchRequest, budgetMs: number): Generator<undefined, SearchReply> | undefined {
+  search(
+    request: SearchRequest,
+    budgetMs: number,
+    giveWay?: () => void,
+  ): Generator<undefined, SearchReply> | undefined {
     if (!this.#mirror.ready) return undefined;
     const { nowMs, planOptions = {} } = this.#options;
     const options = { ...defaultPlanOptions, ...defaultSizing, ...planOptions };
-    return searchOn(this.#mirror, request, { options, budgetMs, nowMs });
+    return searchOn(this.#mirror, request, { options, budgetMs, nowMs, giveWay });
   }
 
   /**

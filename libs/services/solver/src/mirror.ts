@@ -46,6 +46,7 @@ export class Mirror {
   readonly #equalParts = new EqualParts();
   #admission = noAdmission;
   #position = beginning;
+  #changes = 0;
 
   /** The last admission seen. */
   get admission(): AdmissionHead {
@@ -79,8 +80,14 @@ export class Mirror {
     return { pods: pods.filter(isWaiting), reserved: reservedNow(promise ?? {}, podOf) };
   }
 
+  /** The number of events of the state feed so far. While it is the same, so is the mirror. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** Applies one event of the state feed. */
   applyState(event: StateEvent): void {
+    this.#changes += 1;
     switch (event.kind) {
       case 'reset':
         return this.#forgetState();

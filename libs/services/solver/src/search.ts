@@ -2,15 +2,16 @@ import type { FoundCommand, SearchReply, SearchRequest } from '@dovetail/contrac
 import { type NodeClaim, poolKey } from '@dovetail/core-api';
 import {
   type Command,
+  keepingRoom,
   type NodeView,
   searchInSlices,
-  withWaiting,
 } from '@dovetail/core-disruption';
-import { isUnplaced } from '@dovetail/core-kube-model';
-import { finishMsPerNode, type PlanOptions } from '@dovetail/core-scheduling';
+import type { PlanOptions } from '@dovetail/core-scheduling';
 
 import type { Mirror } from './mirror.js';
+import { OwnTime } from './own-time.js';
 import { snapshotOf } from './snapshot.js';
+import { waitingIn } from './waiting.js';
 
 /** The most plans of one search. Time ends most searches earlier. */
 const triesMax = 1_000_000;
@@ -20,8 +21,8 @@ const triesMax = 1_000_000;
  */
 const commandsMax = 100;
 /**
- * The time of one plan, in milliseconds. Pending pods wait for it at most. It trades their wait for
- * the price that a plan of a whole region finds.
+ * The time of one plan, in milliseconds. Between two plans the event loop turns. It trades the wait
+ * of what is answered there for the price that a plan of a whole region finds.
  */
 const sliceMs = 200;
 
@@ -30,6 +31,8 @@ type SearchOptions = {
   readonly options: PlanOptions;
   readonly budgetMs: number;
   readonly nowMs: () => number;
+  /** Called between the steps of a plan; see `PlanOptions.giveWay`. */
+  readonly giveWay?: (() => void) | undefined;
 };
 
 /**
@@ -40,21 +43,22 @@ type SearchOptions = {
 export function* searchOn(
   mirror: Mirror,
   request: SearchRequest,
-  { options: given, budgetMs, nowMs }: SearchOptions,
+  { options: given, budgetMs, nowMs, giveWay }: SearchOptions,
 ): Generator<undefined, SearchReply> {
   const startMs = nowMs();
-  let sliceEndMs = startMs + sliceMs;
-  const shouldStop = (nodes: number): boolean => nowMs() + nodes * finishMsPerNode >= sliceEndMs;
-  const options = { ...given, shouldStop };
+  const slice = new OwnTime(nowMs, giveWay);
+  const options = { ...given, ...slice.options(sliceMs) };
   const known = snapshotOf(mirror, { without: new Set(), moving: new Set(), nowMs: startMs });
-  const { snapshot, promised } = withWaiting(known, waitingIn(mirror), options);
   const { savingMinMicrosPerHour: savingMin, savingMinPpm, spotToSpot } = request;
   const rules = { spotToSpot, savingMin, savingShareMin: savingMinPpm / 1e6 };
   const prices = new Map(known.nodes.map((node) => [node.uid, node.priceMicrosPerHour]));
+  // The mirror may go on while a plan gives way, so all is read before the first plan.
   const { incarnation, sequence } = mirror.position;
+  const views = [...mirror.cluster.claims.values()].map((claim) => viewOf(mirror, claim, prices));
+  const { snapshot, nodeUids: promised } = keepingRoom(known, waitingIn(mirror), options);
   const input = {
     snapshot,
-    views: [...mirror.cluster.claims.values()].map((claim) => viewOf(mirror, claim, prices)),
+    views,
     eligibility: { ...eligibilityOf(mirror, request, promised), nowMs: startMs },
     rules,
     options,
@@ -66,19 +70,13 @@ export function* searchOn(
   });
   for (;;) {
     yield;
-    sliceEndMs = nowMs() + sliceMs;
+    slice.begin();
     const { done, value } = slices.next();
     if (done !== true) continue;
     const { commands, tries, ended } = value;
     const complete = ended === 'complete' && commands.length <= commandsMax;
     return { commands: commands.slice(0, commandsMax).map(foundOf), complete, tries };
   }
-}
-
-/** Pods that wait and have no promise. */
-function waitingIn({ cluster, promises }: Mirror) {
-  const promised = new Set([...promises.values()].flatMap(({ podUids }) => podUids));
-  return [...cluster.pods.values()].filter((pod) => isUnplaced(pod) && !promised.has(pod.uid));
 }
 
 function viewOf(

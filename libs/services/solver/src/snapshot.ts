@@ -4,26 +4,18 @@ import {
   type CatalogView,
   snapshotObjects,
   type TypesByName,
-  typesOfClaim,
   typesOfPool,
 } from '@dovetail/core-cluster';
 import { type InstanceType, typesWithPoolKubelet } from '@dovetail/core-ec2-model';
-import type { ExistingNode, PoolOptions, Snapshot } from '@dovetail/core-scheduling';
+import type { PoolOptions, Snapshot } from '@dovetail/core-scheduling';
 
+import { type NodeChoices, nodesOf, typesNow } from './kept-snapshot.js';
 import type { Mirror } from './mirror.js';
 
 /** How a snapshot differs from the mirror's present state. */
-export type SnapshotChoices = {
-  /** Nodes (by name) that are drained, and claims that no node comes for. */
-  readonly without: ReadonlySet<string>;
-  /**
-   * UIDs of pods that are being planned. They take no room on the nodes where they are bound now.
-   */
-  readonly moving: ReadonlySet<string>;
+export type SnapshotChoices = NodeChoices & {
   /** Offerings that cost this much or more are left out. */
   readonly priceBelowMicrosPerHour?: number;
-  /** The nodes that may take pods, by name. Absent: all may. */
-  readonly open?: ReadonlySet<string>;
   readonly nowMs: number;
 };
 
@@ -36,27 +28,24 @@ export function snapshotOf(mirror: Mirror, choices: SnapshotChoices): Snapshot {
     catalogRevision: catalog.revision,
     admissionHead: `${admission.epoch}.${admission.number}`,
     pools: byUid(cluster.pools).map((pool) => poolOptions(mirror, catalog, pool, choices)),
-    nodes: openAmong(
-      mirror.room.by({
-        typesOf: (claim) => typesOfClaim(catalog, cluster, claim),
-        promisedTo: (holderUid) => mirror.promisedTo(holderUid),
-        without: choices.without,
-        moving: choices.moving,
-      }),
-      choices,
-    ),
+    nodes: nodesOf(mirror, catalog, choices),
     ...snapshotObjects(cluster),
   };
 }
 
-/** Nodes that are not open take no pods; the rules of pods that move still count theirs. */
-const openAmong = (
-  nodes: readonly ExistingNode[],
-  { open }: Pick<SnapshotChoices, 'open'>,
-): readonly ExistingNode[] =>
-  open === undefined
-    ? nodes
-    : nodes.map((node) => (open.has(node.name) ? node : { ...node, cordoned: true }));
+/**
+ * The same snapshot, with nodes that may take pods only by these names; absent: all may. Nodes that
+ * are not open keep their pods, which the rules of pods that move count.
+ */
+export const opening = (snapshot: Snapshot, names?: ReadonlySet<string>): Snapshot =>
+  names === undefined
+    ? snapshot
+    : {
+        ...snapshot,
+        nodes: snapshot.nodes.map((node) =>
+          names.has(node.name) ? node : { ...node, cordoned: true },
+        ),
+      };
 
 const none: TypesByName = new Map();
 /** Stands for the settings of a pool that has none, as a key. */
@@ -112,30 +101,14 @@ function poolOptions(
   pool: Pool,
   choices: SnapshotChoices,
 ): PoolOptions {
-  const types = [...typesOfPool(catalog, pool).values()];
+  const types = typesNow(mirror.catalog, typesOfPool(catalog, pool), choices.nowMs);
   // The launcher publishes a class's types only while the class is usable. Legacy classes have no
   // other sign of it.
   return {
     pool: types.length > 0 ? pool : { ...pool, ready: false },
-    instanceTypes: types.map((type) => withAvailability(mirror, type, choices)),
+    instanceTypes: types,
     ...(choices.priceBelowMicrosPerHour === undefined
       ? {}
       : { priceBelowMicrosPerHour: choices.priceBelowMicrosPerHour }),
-  };
-}
-
-function withAvailability(
-  mirror: Mirror,
-  type: InstanceType,
-  { nowMs }: SnapshotChoices,
-): InstanceType {
-  const out = (offering: InstanceType['offerings'][number]): boolean =>
-    mirror.catalog.isUnavailable({ ...offering, instanceType: type.name }, nowMs);
-  if (!type.offerings.some((offering) => offering.available && out(offering))) return type;
-  return {
-    ...type,
-    offerings: type.offerings.map((offering) =>
-      out(offering) ? { ...offering, available: false } : offering,
-    ),
   };
 }

@@ -10,12 +10,13 @@ import {
   readRecord,
   readRequiredText,
   readText,
+  readTimeMs,
 } from '@dovetail/core-kube-model';
 
 import { commandPhases, type CommandRecord, type RecordedNode } from '../command-record.js';
 
-/** A command of one node has its home on that node. Karpenter gives up 100 together at most. */
-const nodesAllowed = { min: 2, max: 100 };
+/** Karpenter gives up 100 nodes together at most. */
+const nodesAllowed = { min: 1, max: 100 };
 
 /** Reads a Disruption of dovetail.sh/v1alpha1. */
 export function commandRecordOf(raw: unknown): Parsed<CommandRecord> {
@@ -27,7 +28,7 @@ export function commandRecordOf(raw: unknown): Parsed<CommandRecord> {
     readOneOf(spec['cause'], 'spec.cause', ['underutilized']);
     const nodesOut = readEach(spec['nodesOut'], 'spec.nodesOut', readNode);
     if (nodesOut.length < nodesAllowed.min || nodesOut.length > nodesAllowed.max)
-      throw new Malformed('spec.nodesOut', nodesOut.length, 'name from 2 to 100 nodes');
+      throw new Malformed('spec.nodesOut', nodesOut.length, 'name from 1 to 100 nodes');
     const phase = status['phase'] ?? undefined;
     return {
       uid,
@@ -35,9 +36,9 @@ export function commandRecordOf(raw: unknown): Parsed<CommandRecord> {
       ...optional('deletionMs', deletionMs),
       nodesOut,
       ...optional('planId', readText(spec['planID'], 'spec.planID')),
-      ...optional('savingPerHour', readText(spec['savingPerHour'], 'spec.savingPerHour')),
       ...(phase === undefined ? {} : { phase: readOneOf(phase, 'status.phase', commandPhases) }),
       ...optional('message', readText(status['message'], 'status.message')),
+      ...optional('endedMs', readTimeMs(status['endedAt'], 'status.endedAt')),
     };
   });
 }

@@ -3,9 +3,9 @@ import { isReschedulable, uprooted } from '@dovetail/core-kube-model';
 import { type Plan, plan } from '@dovetail/core-scheduling';
 import { describe, expect, test } from 'vitest';
 
-import { podsThatCount } from '../emptiness.js';
+import { podsThatCount } from '../causes/emptiness.js';
+import type { NodeView } from '../facts/view.js';
 import { runningCluster, type RunningNode, underusedPool } from '../testing/running.js';
-import type { NodeView } from '../view.js';
 import { compareRound, type ComparisonInput, type EndedNode } from './compare.js';
 import type { EndReason } from './rounds.js';
 

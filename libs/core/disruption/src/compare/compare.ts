@@ -2,11 +2,11 @@ import { poolKey } from '@dovetail/core-api';
 import { present } from '@dovetail/core-invariant';
 import type { Plan } from '@dovetail/core-scheduling';
 
-import { priceOf } from '../consolidation/costs.js';
-import { replaceableDrift } from '../drift.js';
-import { podsThatCount } from '../emptiness.js';
-import { type DisruptionNote, note } from '../refusal.js';
-import type { NodeView } from '../view.js';
+import { replaceableDrift } from '../causes/drift.js';
+import { podsThatCount } from '../causes/emptiness.js';
+import { type DisruptionNote, note } from '../facts/refusal.js';
+import type { NodeView } from '../facts/view.js';
+import { priceOf } from '../rules/costs.js';
 import type { EndReason } from './rounds.js';
 
 /** Which under-used nodes are given up: the reaper's setting `CONSOLIDATION`. */

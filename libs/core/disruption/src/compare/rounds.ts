@@ -1,7 +1,7 @@
 import type { NodeClaim } from '@dovetail/core-api';
 import { instanceIdOf } from '@dovetail/core-cluster';
 
-import { expiryOf } from '../expiry.js';
+import { expiryOf } from '../causes/expiry.js';
 
 /**
  * Why another autoscaler ends a node: Karpenter's reasons, `Expired` for a claim that is due, and

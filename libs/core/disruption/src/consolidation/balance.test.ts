@@ -1,11 +1,11 @@
 import { annotations } from '@dovetail/core-api';
 import { expect, test } from 'vitest';
 
+import { poolTotalsOf } from '../rules/costs.js';
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
 import { imbalanceOf } from './balance.js';
 import { consolidationCandidates } from './candidates.js';
 import type { Command } from './command.js';
-import { poolTotalsOf } from './costs.js';
 
 /** Four nodes of one pool, of 0.10 dollars and one pod each; the first is to go. */
 function outcome(policy: 'Balanced' | 'WhenEmptyOrUnderutilized', savedMicros: number) {

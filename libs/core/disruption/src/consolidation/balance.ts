@@ -1,10 +1,10 @@
 import { poolKey } from '@dovetail/core-api';
 import { compareText } from '@dovetail/core-kube-model';
 
-import { type DisruptionNote, note } from '../refusal.js';
+import { type DisruptionNote, note } from '../facts/refusal.js';
+import { balancedScore, isBalanced, type PoolTotals } from '../rules/costs.js';
 import type { Candidate } from './candidates.js';
 import type { Command } from './command.js';
-import { balancedScore, isBalanced, type PoolTotals } from './costs.js';
 
 /**
  * Why a command saves too little for its disruption: each pool with the policy Balanced must

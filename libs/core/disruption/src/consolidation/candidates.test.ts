@@ -1,11 +1,11 @@
 import { annotations } from '@dovetail/core-api';
 import { describe, expect, test } from 'vitest';
 
-import { consolidatableMs } from '../consolidatable.js';
+import { consolidatableMs } from '../causes/consolidatable.js';
+import type { NodeView } from '../facts/view.js';
+import { balancedScore, disruptionCostOf, isBalanced } from '../rules/costs.js';
 import { claim, node, nowMs, pdb, pod, pool, view } from '../testing/objects.js';
-import type { NodeView } from '../view.js';
 import { type CandidateOptions, candidatesInSteps, consolidationCandidates } from './candidates.js';
-import { balancedScore, disruptionCostOf, isBalanced } from './costs.js';
 
 const underused = pool({
   disruption: { policy: 'WhenEmptyOrUnderutilized', consolidateAfterMs: 0, budgets: [] },

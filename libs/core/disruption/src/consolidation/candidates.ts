@@ -2,14 +2,19 @@ import { type NodeClaim, type Pool, poolKey } from '@dovetail/core-api';
 import { present } from '@dovetail/core-invariant';
 import { compareText, isReschedulable, type Node, type Pod } from '@dovetail/core-kube-model';
 
-import { allowedDisruptions, type BudgetAnswer } from '../budgets.js';
-import { consolidatableMs } from '../consolidatable.js';
-import { disruptionBlocks, type EligibilityOptions } from '../eligibility.js';
-import { podsThatCount } from '../emptiness.js';
-import { censusOf } from '../methods.js';
-import { type DisruptionNote, note } from '../refusal.js';
-import { isEnding, isInitialized, type NodeView } from '../view.js';
-import { balancedScore, disruptionCostOf, isBalanced, poolTotalsOf, priceOf } from './costs.js';
+import type { CauseFacts } from '../causes/standing.js';
+import { underusedStanding } from '../causes/under-used.js';
+import { type DisruptionNote, note } from '../facts/refusal.js';
+import { isEnding, isInitialized, type NodeView } from '../facts/view.js';
+import { BudgetAccount, type ExhaustedPool } from '../rules/account.js';
+import {
+  balancedScore,
+  disruptionCostOf,
+  isBalanced,
+  type PoolTotals,
+  poolTotalsOf,
+  priceOf,
+} from '../rules/costs.js';
 
 /** A node that consolidation may give up, if its pods have another place. */
 export type Candidate = {
@@ -32,62 +37,30 @@ export type Candidates = {
   /** When the next node may be consolidated. Absent: no time is waited for. */
   readonly nextDueMs?: number;
   /** Pools whose budget holds back candidates. */
-  readonly exhausted: readonly { readonly pool: Pool; readonly note: DisruptionNote }[];
+  readonly exhausted: readonly ExhaustedPool[];
   /** How many more under-used nodes of each pool (`NodePool/default`) may be disrupted. */
   readonly allowed: ReadonlyMap<string, number>;
 };
 
 /** Everything beside the nodes that finding candidates reads. */
-export type CandidateOptions = EligibilityOptions & {
+export type CandidateOptions = CauseFacts & {
   /** UIDs of the claims that are looked at; the others only count for budgets. Absent: all. */
   readonly only?: ReadonlySet<string>;
   /** Whether a claim is left alone for a while. Absent: none is. */
   readonly pauses?: (claim: NodeClaim) => boolean;
 };
 
-type Verdict =
-  | { readonly kind: 'candidate'; readonly candidate: Candidate }
-  | { readonly kind: 'stays'; readonly notes: readonly DisruptionNote[] }
-  | { readonly kind: 'later'; readonly dueMs: number }
-  /** Not for consolidation: another method, or none, is responsible. */
-  | { readonly kind: 'other' };
-
-const other: Verdict = { kind: 'other' };
-
-function verdictOn(view: NodeView, options: CandidateOptions): Verdict {
-  const { node, pool, claim } = view;
-  if (node === undefined || pool === undefined || isEnding(view) || !isInitialized(view))
-    return other;
-  if (pool.replicas !== undefined || podsThatCount(view.pods).length === 0) return other;
-  if (options.pauses?.(claim) === true) return other;
-  const disabled = disabledBy(pool);
-  if (disabled !== undefined) return { kind: 'stays', notes: [disabled] };
-  const dueMs = consolidatableMs(view);
-  if (dueMs === undefined) return other;
-  if (dueMs > options.nowMs) return { kind: 'later', dueMs };
-  const notes = disruptionBlocks(view, options);
-  if (notes.length > 0) return { kind: 'stays', notes };
+/** The node as a candidate. Without node or pool, or of a node that takes no part: none. */
+function candidateOf(view: NodeView): Candidate | undefined {
+  const { node, pool } = view;
+  if (node === undefined || pool === undefined) return undefined;
   const pods = view.pods.filter(isReschedulable);
-  const priceMicrosPerHour = priceOf(view);
-  const disruptionCost = disruptionCostOf(pods);
   return {
-    kind: 'candidate',
-    candidate: { view: { ...view, node, pool }, pods, priceMicrosPerHour, disruptionCost },
+    view: { ...view, node, pool },
+    pods,
+    priceMicrosPerHour: priceOf(view),
+    disruptionCost: disruptionCostOf(pods),
   };
-}
-
-/** Why a pool consolidates none of its nodes with pods, in Karpenter's words. */
-function disabledBy({ identity: { name }, disruption }: Pool): DisruptionNote | undefined {
-  if (disruption.consolidateAfterMs === undefined)
-    return note('disruption-disabled', `NodePool "${name}" has consolidation disabled`, {
-      pool: name,
-    });
-  return disruption.policy === 'WhenEmpty'
-    ? note('disruption-disabled', `NodePool "${name}" has non-empty consolidation disabled`, {
-        pool: name,
-        policy: disruption.policy,
-      })
-    : undefined;
 }
 
 /** Finds the nodes that consolidation may give up now. The order of the views does not count. */
@@ -114,20 +87,24 @@ export function* candidatesInSteps(
   const looked = only === undefined ? views : views.filter(({ claim }) => only.has(claim.uid));
   for (const view of looked.toSorted((a, b) => compareText(a.claim.name, b.claim.name))) {
     yield;
-    const verdict = verdictOn(view, options);
-    if (verdict.kind === 'candidate') candidates.push(verdict.candidate);
-    if (verdict.kind === 'stays') stays.push({ view, notes: verdict.notes });
-    if (verdict.kind === 'later') nextDueMs = Math.min(nextDueMs, verdict.dueMs);
+    if (isEnding(view) || !isInitialized(view) || options.pauses?.(view.claim) === true) continue;
+    const standing = underusedStanding(view, options);
+    if (standing.kind === 'later' && standing.dueMs !== undefined)
+      nextDueMs = Math.min(nextDueMs, standing.dueMs);
+    const notes = standing.kind === 'due' ? standing.held : standing.notes;
+    if (standing.kind !== 'later' && notes.length > 0) stays.push({ view, notes });
+    const candidate = standing.kind === 'due' && notes.length === 0 ? candidateOf(view) : undefined;
+    if (candidate !== undefined) candidates.push(candidate);
   }
   const worthwhile = withoutUnbalanced(candidates, views, stays);
-  const answers = allowances(views, options.nowMs);
-  const allowed = new Map([...answers].map(([key, answer]) => [key, answer.allowed]));
+  const account = new BudgetAccount(views, options.nowMs);
+  const allowed = account.allowed('Underutilized');
   const inTurn = poolsInTurn(worthwhile.toSorted(bestFirst));
   return {
     candidates: withinBudgets(inTurn, allowed),
     beyondBudgets: inTurn,
     stays,
-    exhausted: exhaustedBy(inTurn, answers),
+    exhausted: exhaustedBy(inTurn, account),
     allowed,
     ...(Number.isFinite(nextDueMs) ? { nextDueMs } : {}),
   };
@@ -146,15 +123,33 @@ function withoutUnbalanced(
   stays: Candidates['stays'][number][],
 ): readonly Candidate[] {
   const totals = poolTotalsOf(views);
-  return candidates.filter(({ view, priceMicrosPerHour, disruptionCost }) => {
-    if (view.pool.disruption.policy !== 'Balanced') return true;
-    const total = present(totals.get(poolKey(view.pool.identity)), 'a candidate has its pool');
-    const score = balancedScore({ savedMicrosPerHour: priceMicrosPerHour, disruptionCost }, total);
-    if (isBalanced(score)) return true;
-    const message = `its removal would save too little for its disruption: score ${score.toFixed(2)}, least 0.50`;
-    stays.push({ view, notes: [note('not-worthwhile', message, { score: score.toFixed(2) })] });
-    return false;
+  return candidates.filter((candidate) => {
+    const why = imbalanceAlone(candidate, totals);
+    if (why !== undefined) stays.push({ view: candidate.view, notes: [why] });
+    return why === undefined;
   });
+}
+
+/** Why the policy Balanced keeps a node even if nothing had to be bought for its pods. */
+function imbalanceAlone(
+  { view, priceMicrosPerHour, disruptionCost }: Candidate,
+  totals: ReadonlyMap<string, PoolTotals>,
+): DisruptionNote | undefined {
+  if (view.pool.disruption.policy !== 'Balanced') return undefined;
+  const total = present(totals.get(poolKey(view.pool.identity)), 'a candidate has its pool');
+  const score = balancedScore({ savedMicrosPerHour: priceMicrosPerHour, disruptionCost }, total);
+  if (isBalanced(score)) return undefined;
+  const message = `its removal would save too little for its disruption: score ${score.toFixed(2)}, least 0.50`;
+  return note('not-worthwhile', message, { score: score.toFixed(2) });
+}
+
+/** Why the policy of its pool keeps a node, whatever a solver would say; undefined: it does not. */
+export function notWorthwhile(
+  view: NodeView,
+  views: readonly NodeView[],
+): DisruptionNote | undefined {
+  const candidate = view.pool?.disruption.policy === 'Balanced' ? candidateOf(view) : undefined;
+  return candidate && imbalanceAlone(candidate, poolTotalsOf(views));
 }
 
 /** Takes one node of each pool after the other, so that no pool waits for a large one. */
@@ -169,19 +164,6 @@ function poolsInTurn(candidates: readonly Candidate[]): readonly Candidate[] {
   return ranked.sort((a, b) => a.rank - b.rank).map(({ candidate }) => candidate);
 }
 
-function allowances(views: readonly NodeView[], nowMs: number): ReadonlyMap<string, BudgetAnswer> {
-  const census = censusOf(views);
-  const pools = new Map(
-    views.flatMap(({ pool }) => (pool === undefined ? [] : [[poolKey(pool.identity), pool]])),
-  );
-  return new Map(
-    [...pools].map(([key, { disruption }]) => {
-      const counted = census.get(key) ?? { nodes: 0, disrupted: 0 };
-      return [key, allowedDisruptions(disruption.budgets, 'Underutilized', counted, nowMs)];
-    }),
-  );
-}
-
 /** The candidates whose pool may lose a node now at all. */
 const withinBudgets = (
   candidates: readonly Candidate[],
@@ -192,11 +174,11 @@ const withinBudgets = (
 /** The pools of candidates that no node may leave now, each with the budget that says so. */
 function exhaustedBy(
   candidates: readonly Candidate[],
-  answers: ReadonlyMap<string, BudgetAnswer>,
-): Candidates['exhausted'] {
-  const pools = new Map(candidates.map(({ view: { pool } }) => [poolKey(pool.identity), pool]));
-  return [...pools].flatMap(([key, pool]) => {
-    const { allowed = 0, note } = answers.get(key) ?? {};
-    return allowed > 0 || note === undefined ? [] : [{ pool, note }];
+  account: BudgetAccount,
+): readonly ExhaustedPool[] {
+  const byPool = new Map(candidates.map(({ view }) => [poolKey(view.pool.identity), view]));
+  return [...byPool.values()].flatMap((view) => {
+    const { allowed, note: why } = account.answer(view, 'Underutilized');
+    return allowed > 0 || why === undefined ? [] : [{ pool: view.pool, note: why }];
   });
 }

@@ -1,8 +1,8 @@
 import type { Placement, Plan } from '@dovetail/core-scheduling';
 import { describe, expect, test } from 'vitest';
 
+import type { NodeView } from '../facts/view.js';
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
-import type { NodeView } from '../view.js';
 import { consolidationCandidates } from './candidates.js';
 import { judgeRemoval, unsettledUids } from './removal.js';
 

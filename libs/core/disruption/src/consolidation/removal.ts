@@ -1,8 +1,8 @@
 import type { NewNode, Placement, Plan } from '@dovetail/core-scheduling';
 
-import { consolidatableMs } from '../consolidatable.js';
-import { type DisruptionNote, note } from '../refusal.js';
-import { isEnding, isInitialized, type NodeView } from '../view.js';
+import { consolidatableMs } from '../causes/consolidatable.js';
+import { type DisruptionNote, note } from '../facts/refusal.js';
+import { isEnding, isInitialized, type NodeView } from '../facts/view.js';
 import type { Candidate } from './candidates.js';
 import {
   type Command,

@@ -2,7 +2,7 @@ import { labels } from '@dovetail/core-api';
 import { compareText, type RequirementSpec } from '@dovetail/core-kube-model';
 import type { BinOption, NewNode } from '@dovetail/core-scheduling';
 
-import { type DisruptionNote, note } from '../refusal.js';
+import { type DisruptionNote, note } from '../facts/refusal.js';
 import type { Candidate } from './candidates.js';
 import { commandOf, type NodeIn } from './command.js';
 import {

@@ -1,6 +1,6 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
 
-import { type DisruptionNote, note } from '../refusal.js';
+import { type DisruptionNote, note } from '../facts/refusal.js';
 import type { Command } from './command.js';
 
 /** On a NodeClaim: the commands that moved pods to its node lately, as JSON. */

@@ -8,7 +8,8 @@ import {
   type Snapshot,
 } from '@dovetail/core-scheduling';
 
-import type { NodeView } from '../view.js';
+import type { NodeView } from '../facts/view.js';
+import { balancedScore, type PoolTotals, poolTotalsOf } from '../rules/costs.js';
 import { afterCommand } from './after-command.js';
 import { imbalanceOf } from './balance.js';
 import {
@@ -18,7 +19,6 @@ import {
   consolidationCandidates,
 } from './candidates.js';
 import type { Command, JudgedPosition } from './command.js';
-import { balancedScore, type PoolTotals, poolTotalsOf } from './costs.js';
 import { neighbourhoodsOf, worstFirst } from './neighbourhoods.js';
 import { type Part, partsOf } from './parts.js';
 import { cutsOf, regionsOf } from './regions.js';

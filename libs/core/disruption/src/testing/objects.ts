@@ -3,7 +3,7 @@ import { claimValue, poolValue } from '@dovetail/core-api/testing';
 import type { Node, Pod, PodDisruptionBudget } from '@dovetail/core-kube-model';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 
-import type { NodeView } from '../view.js';
+import type { NodeView } from '../facts/view.js';
 
 export const nowMs = Date.UTC(2026, 10, 21, 12);
 

@@ -6,7 +6,7 @@ import { defaultPlanOptions, type Snapshot } from '@dovetail/core-scheduling';
 import { existingNodeValue, snapshotOf } from '@dovetail/core-scheduling/testing';
 
 import type { SearchInput } from '../consolidation/search.js';
-import type { NodeView } from '../view.js';
+import type { NodeView } from '../facts/view.js';
 import { claim, node, nowMs, pod, pool } from './objects.js';
 
 /** Types of 2, 4, 8 and 16 cores, at a tenth of a dollar an hour for two cores. */

@@ -43,13 +43,17 @@ describe('a pod', () => {
             ...metadata,
             annotations: {
               'karpenter.sh/do-not-disrupt': 'true',
+              'karpenter.sh/disruption-cost': '5',
               'kubernetes.io/config.mirror': 'x',
               other: 'y',
             },
           },
         }),
       ),
-    ).toMatchObject({ annotations: { 'karpenter.sh/do-not-disrupt': 'true' }, mirror: true }));
+    ).toMatchObject({
+      annotations: { 'karpenter.sh/do-not-disrupt': 'true', 'karpenter.sh/disruption-cost': '5' },
+      mirror: true,
+    }));
   test('may forbid disruption by the older annotation', () =>
     expect(
       valueOf(

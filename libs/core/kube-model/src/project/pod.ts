@@ -25,6 +25,7 @@ const int32 = { min: -2_147_483_648, max: 2_147_483_647 };
 
 const readAnnotations = new Set([
   'karpenter.sh/do-not-disrupt',
+  'karpenter.sh/disruption-cost',
   'controller.kubernetes.io/pod-deletion-cost',
 ]);
 

@@ -123,6 +123,7 @@ function assignUntilStill(
     for (const cls of what.classes) {
       if (numberAt(assignment.left, cls.index) === 0 || cls.levels.length === 0) continue;
       const { preference } = what;
+      engine.world.options.giveWay?.();
       const placed = assignClass(engine, table, assignment, { cls, preference });
       assignment.left[cls.index] = numberAt(assignment.left, cls.index) - placed;
       if (placed > 0) progress = true;

@@ -56,6 +56,7 @@ export function fillRooms(engine: Engine, table: ItemTable, left: number[]): voi
       (supply) => supply.left > 0 && engine.roomOnNode(bin, supply.item) > 0,
     );
     if (joining.length === 0) continue;
+    engine.world.options.giveWay?.();
     for (const [place, count] of fullest(bin, joining, { perUnit, random }).counts) {
       const supply = at(joining, place);
       engine.put(bin, supply.item, count);

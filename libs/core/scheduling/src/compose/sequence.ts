@@ -108,6 +108,7 @@ function placeUntilStill(engine: Engine, table: ItemTable, left: number[], manne
     progress = false;
     for (const cls of classes) {
       const count = numberAt(left, cls.index);
+      if (count > 0) options.giveWay?.();
       if (
         count === 0 ||
         cls.levels.length === 0 ||

@@ -33,6 +33,9 @@ export type NodeRoom = {
   >;
 };
 
+/** Nodes that are read in one step, which takes about a millisecond. */
+export const nodesPerStep = 64;
+
 /** The tables of the snapshot that existing nodes are read with. */
 export type NodeTables = {
   readonly dimensions: Dimensions;
@@ -40,6 +43,8 @@ export type NodeTables = {
   readonly volumes: VolumeIndex;
   /** The uids of the pods to place. They take no room where they run now. */
   readonly moving: ReadonlySet<string>;
+  /** See `PlanOptions`. It is called from time to time among the nodes. */
+  readonly giveWay?: (() => void) | undefined;
 };
 
 /** Orders nodes as Karpenter does: initialised nodes first, then by name. */
@@ -54,7 +59,7 @@ export const holdsRoom = (pod: Pod, moving: ReadonlySet<string>): boolean =>
 
 /** The parts of nodes that every plan reads. Solvers keep nodes from plan to plan. */
 const requirementsKnown = new WeakMap<ExistingNode, Requirements>();
-const requestsKnown = new WeakMap<ExistingNode, Resources>();
+const heldKnown = new WeakMap<ExistingNode, Held>();
 
 /** Returns a node's labels as requirements. A node without a hostname label uses its name. */
 export function nodeRequirements(node: ExistingNode): Requirements {
@@ -74,6 +79,7 @@ export function missingDaemons(
   requirements: Requirements,
   daemons: readonly Daemon[],
 ): readonly Daemon[] {
+  if (daemons.length === 0) return [];
   const running = new Set(node.pods.map((pod) => pod.owner?.uid));
   const open = new Set(node.requirements.keys());
   return daemons.filter(
@@ -112,18 +118,30 @@ function volumeRoomOf(
   return room;
 }
 
-/** The requests of the pods that take room on a node. Most nodes have no pod that moves. */
-function requestsOn(
-  node: ExistingNode,
-  pods: readonly Pod[],
-  moving: ReadonlySet<string>,
-): Resources {
-  const requestsOf = (some: readonly Pod[]): Resources =>
-    sumResources(some.map(({ requests }) => requests));
+/** The pods that take room on a node, and what they take. */
+type Held = {
+  readonly pods: readonly Pod[];
+  readonly requests: Resources;
+  readonly hostPorts: readonly HostPort[];
+};
+
+function heldBy(node: ExistingNode, moving: ReadonlySet<string>): Held {
+  const pods = [...node.pods, ...node.promisedPods].filter((pod) => holdsRoom(pod, moving));
+  return {
+    pods,
+    requests: sumResources(pods.map(({ requests }) => requests)),
+    hostPorts: pods.flatMap((pod) => pod.hostPorts),
+  };
+}
+
+const nothing: ReadonlySet<string> = new Set();
+
+/** Most nodes have no pod that moves. */
+function heldOn(node: ExistingNode, moving: ReadonlySet<string>): Held {
   const isMoving = (pod: Pod): boolean => moving.has(pod.uid);
-  if (node.pods.some(isMoving) || node.promisedPods.some(isMoving)) return requestsOf(pods);
-  const known = requestsKnown.get(node) ?? requestsOf(pods);
-  requestsKnown.set(node, known);
+  if (node.pods.some(isMoving) || node.promisedPods.some(isMoving)) return heldBy(node, moving);
+  const known = heldKnown.get(node) ?? heldBy(node, nothing);
+  heldKnown.set(node, known);
   return known;
 }
 
@@ -133,22 +151,18 @@ function roomOf(
   tables: NodeTables & { readonly csi: ReadonlyMap<string, CsiNode['limits']> },
 ): NodeRoom {
   const requirements = nodeRequirements(node);
-  const pods = [...node.pods, ...node.promisedPods].filter((pod) => holdsRoom(pod, tables.moving));
+  const { pods, requests, hostPorts } = heldOn(node, tables.moving);
   const free = vectorOf(tables.dimensions, node.allocatable);
-  addTo(free, vectorOf(tables.dimensions, requestsOn(node, pods, tables.moving)), -1);
+  addTo(free, vectorOf(tables.dimensions, requests), -1);
   addTo(free, vectorOf(tables.dimensions, node.reserved), -1);
   const missing = missingDaemons(node, requirements, tables.daemons);
   for (const daemon of missing) addTo(free, daemon.requests, -1);
-  const hostPorts = [
-    ...pods.flatMap((pod) => pod.hostPorts),
-    ...missing.flatMap((daemon) => daemon.hostPorts),
-  ];
   return {
     index,
     node,
     requirements,
     free,
-    hostPorts,
+    hostPorts: [...hostPorts, ...missing.flatMap((daemon) => daemon.hostPorts)],
     volumeRoom: volumeRoomOf(tables.csi.get(node.name), pods, tables),
   };
 }
@@ -162,5 +176,8 @@ export function nodeRoomsOf(snapshot: Snapshot, tables: NodeTables): readonly No
   return snapshot.nodes
     .filter((node) => !node.cordoned && node.state !== 'deleting')
     .sort(readyFirst)
-    .map((node, index) => roomOf(node, index, { ...tables, csi }));
+    .map((node, index) => {
+      if (index % nodesPerStep === 0) tables.giveWay?.();
+      return roomOf(node, index, { ...tables, csi });
+    });
 }

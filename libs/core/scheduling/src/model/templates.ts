@@ -189,6 +189,24 @@ const cheapestFirst = (a: Offer, b: Offer): number =>
 const usable = (offering: Offering): boolean =>
   offering.available && (offering.reservation === undefined || offering.reservation.remaining > 0);
 
+// Plans that share a catalog and a pool share the types that the pool admits.
+const admittedKnown = new WeakMap<
+  readonly InstanceType[],
+  WeakMap<Pool, readonly InstanceType[]>
+>();
+
+/** The types that intersect the requirements, which are those of the pool's template. */
+function admittedBy(
+  { pool, requirements }: Pick<Template, 'pool' | 'requirements'>,
+  types: readonly InstanceType[],
+): readonly InstanceType[] {
+  const of = admittedKnown.get(types) ?? new WeakMap<Pool, readonly InstanceType[]>();
+  admittedKnown.set(types, of);
+  const known = of.get(pool) ?? types.filter((type) => intersects(type.requirements, requirements));
+  of.set(pool, known);
+  return known;
+}
+
 /** The types that a pool admits, with their rooms. */
 type Sold = Pick<Template, 'roomsByPlace'> & { readonly types: readonly SoldType[] };
 
@@ -198,16 +216,14 @@ type Sold = Pick<Template, 'roomsByPlace'> & { readonly types: readonly SoldType
  */
 function soldTypes(
   types: readonly InstanceType[],
-  of: { readonly requirements: Requirements; readonly daemons: readonly Daemon[] },
+  of: Pick<Template, 'pool' | 'requirements'> & { readonly daemons: readonly Daemon[] },
   { dimensions }: TemplateTables,
 ): Sold {
   const { requirements, daemons } = of;
   const varied = [...requirements.values()].some(({ minValues }) => minValues !== undefined);
   const byPlace = !varied && dependOnPlace(daemons);
   const rooms = new TypeRooms(daemons, { dimensions, byPlace });
-  const sold = types
-    .filter((type) => intersects(type.requirements, requirements))
-    .map((type) => rooms.of(type));
+  const sold = admittedBy(of, types).map((type) => rooms.of(type));
   return {
     types: sold,
     ...(byPlace ? { roomsByPlace: new Map(sold.map((one) => [one.type.name, one])) } : {}),
@@ -284,7 +300,11 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
       { requirements, taints: pool.taints },
       tables.wellKnown,
     );
-    const { roomsByPlace, ...sold } = soldTypes(instanceTypes, { requirements, daemons }, tables);
+    const { roomsByPlace, ...sold } = soldTypes(
+      instanceTypes,
+      { pool, requirements, daemons },
+      tables,
+    );
     const all = offersOf(sold, { pool, requirements }, tables.options);
     const { offers, ...dear } = byPrice(all, limit, tables.options);
     const minValues = [...requirements].flatMap(([key, set]) =>

@@ -2,7 +2,7 @@ import { admits, type Pod, type ValueSet } from '@dovetail/core-kube-model';
 
 import { type PodClass, Selections } from '../model/classes.js';
 import { alternativesOf, type Group, type GroupTable } from '../model/groups.js';
-import { holdsRoom, nodeRequirements } from '../model/nodes.js';
+import { holdsRoom, nodeRequirements, nodesPerStep } from '../model/nodes.js';
 import type { SelectorKeys } from '../model/selection.js';
 import { roomyOffers, type Template } from '../model/templates.js';
 import type { ExistingNode, Snapshot } from '../snapshot.js';
@@ -51,6 +51,8 @@ export type StandingTables = {
   readonly templates: readonly Template[];
   readonly wellKnown: ReadonlySet<string>;
   readonly moving: ReadonlySet<string>;
+  /** See `PlanOptions`. It is called from time to time among the nodes. */
+  readonly giveWay?: (() => void) | undefined;
 };
 
 function notePod(
@@ -156,7 +158,8 @@ export function standingsOf(snapshot: Snapshot, tables: StandingTables): Standin
   if (tables.groups.groups.length === 0) return { ledger, hosts };
   const selections = new Selections(tables);
   const places = snapshot.nodes.map((node) => ({ node, requirements: nodeRequirements(node) }));
-  for (const place of places) {
+  for (const [index, place] of places.entries()) {
+    if (index % nodesPerStep === 0) tables.giveWay?.();
     const mine = new Map<number, Tally>();
     hosts.set(place.node.uid, mine);
     for (const list of [place.node.pods, place.node.promisedPods]) {

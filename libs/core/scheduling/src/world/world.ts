@@ -70,23 +70,24 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   const wellKnown = wellKnownLabels(snapshot);
   const tables = { dimensions, daemons, wellKnown, pods: pods.length, options };
   const templates = templatesOf(snapshot, tables);
+  options.giveWay?.();
   const volumes = volumeIndexOf(snapshot);
   const selection = selectorKeysOf(pods, snapshot);
   const shapes = new ShapeTable();
   const groups = new GroupTable(snapshot.namespaces);
   registerRunning(snapshot, groups);
+  options.giveWay?.();
   const classes = classesOf(pods, {
-    dimensions,
-    selection,
-    shapes,
-    groups,
-    volumes,
+    ...{ dimensions, selection, shapes, groups, volumes },
     preferences: options.preferencePolicy,
     assumed: options.assumedRequests,
     taintPreferences: someTaintIsPreference(snapshot),
     takenClaim: takenClaims(pods, snapshot, moving),
   });
   const states = new StateTable(templates, wellKnown);
+  const { giveWay } = options;
+  giveWay?.();
+  const counted = { groups, classes, selection, templates, wellKnown, moving, giveWay };
   return {
     snapshot,
     options,
@@ -96,8 +97,8 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
     classes: classes.map((cls) => fitting(cls, { templates, states })),
     shapes,
     groups,
-    nodes: nodeRoomsOf(snapshot, { dimensions, daemons, volumes, moving }),
+    nodes: nodeRoomsOf(snapshot, { dimensions, daemons, volumes, moving, giveWay }),
     states,
-    standings: standingsOf(snapshot, { groups, classes, selection, templates, wellKnown, moving }),
+    standings: standingsOf(snapshot, counted),
   };
 }

@@ -31,6 +31,7 @@ import {
 
 import { BudgetProblems, budgetsCondition } from './budget-problems.js';
 import type { ClassCatalog } from './class-catalog.js';
+import { consolidationCondition } from './consolidation-condition.js';
 import { withAnnotations } from './kept-annotations.js';
 import { classNotReady, classReasonOf, keyOf, sentenceOf, validityOf } from './pool-conditions.js';
 import {
@@ -47,6 +48,8 @@ export type PoolsDeps = {
   readonly metrics: Metrics;
   readonly vitals: Vitals;
   readonly cluster: Cluster;
+  /** Whether under-used nodes are given up. */
+  readonly consolidates: boolean;
   readonly catalog: ClassCatalog;
   readonly status: StatusWriter;
   readonly events: EventRecorder;
@@ -138,6 +141,7 @@ export class Pools {
             valid,
             classReady,
             ...budgetsCondition(pool, held),
+            ...consolidationCondition(pool, held, this.#deps.consolidates),
             ...this.#healthOf(pool, held, object),
           ].reduce((conditions, next) => withCondition(conditions, next, nowMs), held),
           poolSteps,

@@ -10,7 +10,7 @@ import {
 } from '@dovetail/core-ec2-model';
 import type { Clock, Log, Metrics } from '@dovetail/core-ports';
 import type { Decisions } from '@dovetail/service-kit';
-import { groupBy, inParallel } from '@dovetail/service-kit';
+import { countDisrupted, groupBy, inParallel } from '@dovetail/service-kit';
 import { aboutClaim, aboutPod, type EventRecorder } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
@@ -108,11 +108,7 @@ export class Outcomes {
         message: `Failed to launch capacity for the pod, ${message}`,
       });
     }
-    metrics.count('karpenter_nodeclaims_disrupted_total', {
-      reason: 'insufficient_capacity',
-      nodepool: claim.pool.name,
-      capacity_type: '',
-    });
+    countDisrupted(metrics, claim, { reason: 'insufficient_capacity' });
     decisions.tell(noCapacityDecision(claim, why, message));
   }
 

@@ -1,4 +1,4 @@
-import { labels, type NodeClaim, poolKey } from '@dovetail/core-api';
+import { type NodeClaim, poolKey } from '@dovetail/core-api';
 import type { Cluster } from '@dovetail/core-cluster';
 import type { Clock, Metrics } from '@dovetail/core-ports';
 import {
@@ -6,6 +6,7 @@ import {
   type Again,
   claimFacts,
   conditionOf,
+  countDisrupted,
   type Decisions,
   type EventRecorder,
   isTrue,
@@ -101,11 +102,7 @@ export class Liveness {
     const { condition, reasonCode, eventReason, metricReason } = limit;
     const cause = conditionOf(claim.conditions, condition)?.message ?? '';
     const message = `${claim.name} made no progress in ${timeoutMs / 1000} s (${metricReason}): ${cause}`;
-    metrics.count('karpenter_nodeclaims_disrupted_total', {
-      reason: metricReason,
-      nodepool: claim.pool.name,
-      capacity_type: claim.labels[labels.capacityType] ?? '',
-    });
+    countDisrupted(metrics, claim, { reason: metricReason });
     decisions.tell({
       ...claimFacts(claim),
       id: `launch-failed/${claim.uid}/${metricReason}`,

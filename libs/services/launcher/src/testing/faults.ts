@@ -3,6 +3,7 @@ import { podObject } from '@dovetail/sim-stage';
 import { onTestFinished } from 'vitest';
 
 import { claimFrom } from '../cluster/readings.js';
+import type { LauncherConfig } from '../config.js';
 import { type LauncherStage, launcherStage, type LauncherStageOptions } from './launcher-stage.js';
 
 export let self: LauncherStage;
@@ -35,10 +36,13 @@ export const reasonsOf = async (kind: string): Promise<readonly string[]> =>
     .filter((event) => (event['involvedObject'] as { kind?: string }).kind === kind)
     .map((event) => `${String(event['reason'])}: ${String(event['message'])}`);
 
-export async function ready(options: LauncherStageOptions = {}): Promise<void> {
+export async function ready(
+  options: LauncherStageOptions = {},
+  config: Partial<LauncherConfig> = {},
+): Promise<void> {
   await open(options);
   await self.readyPool();
-  self.launcher('one');
+  self.launcher('one', { config });
   await self.planningPossible();
 }
 

@@ -63,6 +63,8 @@ export class ReaperCluster extends Cluster {
   readonly #unreadablePools = new Map<string, string>();
   /** When each terminating pod was first seen so, by UID. */
   readonly #endingPods = new Map<string, number>();
+  /** The nodes that are being retired and are not asked to go yet, by UID. */
+  readonly #retiring = new Set<string>();
   /** The nodes that repair may end. */
   readonly unhealthy: UnhealthyNodes;
   /** The prices of offerings, as the launcher last read them. */
@@ -79,6 +81,7 @@ export class ReaperCluster extends Cluster {
     this.#budgets = new BudgetsOfPods(this);
     this.subscribe((change) => {
       this.#noteEnding(change);
+      this.#noteRetiring(change);
       this.#notePodEvent(change);
     });
   }
@@ -121,6 +124,11 @@ export class ReaperCluster extends Cluster {
       .reduce((latest, { createdMs }) => Math.max(latest, createdMs), 0);
     const latestMs = Math.max(seenMs, cameMs);
     return latestMs > writtenMs ? latestMs : undefined;
+  }
+
+  /** How many nodes are being retired and are not asked to go yet. */
+  retiringCount(): number {
+    return this.#retiring.size;
   }
 
   /** The view of every claim. */
@@ -198,6 +206,14 @@ export class ReaperCluster extends Cluster {
     if (kind !== 'pod') return;
     if (after?.deletionMs === undefined) this.#endingPods.delete(uid);
     else if (!this.#endingPods.has(uid)) this.#endingPods.set(uid, this.#nowMs());
+  }
+
+  #noteRetiring(change: ClusterChange): void {
+    if (change.kind !== 'node') return;
+    const { uid, after } = change;
+    const isRetired = after?.annotations[annotations.retirement] !== undefined;
+    if (isRetired && after.deletionMs === undefined) this.#retiring.add(uid);
+    else this.#retiring.delete(uid);
   }
 
   #notePodEvent(change: ClusterChange): void {

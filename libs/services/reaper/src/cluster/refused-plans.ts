@@ -11,19 +11,18 @@ export class RefusedPlans {
   /** The message of the first reason, by the plan's id, in the order of arrival. */
   readonly #reasons = new Map<string, string>();
 
-  /** Takes in an event of the state feed. Answers the id of a plan that is refused now. */
-  apply(event: StateEvent): string | undefined {
-    if (event.kind !== 'record' || event.record.kind !== 'set') return undefined;
+  /** Takes in an event of the state feed. */
+  apply(event: StateEvent): void {
+    if (event.kind !== 'record' || event.record.kind !== 'set') return;
     const { state } = event.record;
-    if (state.kind !== 'verdict' || state.value.outcome !== 'refused') return undefined;
+    if (state.kind !== 'verdict' || state.value.outcome !== 'refused') return;
     const { planId, reasons } = state.value;
-    if (this.#reasons.has(planId)) return undefined;
+    if (this.#reasons.has(planId)) return;
     this.#reasons.set(planId, reasons[0]?.message ?? 'no reason was given');
     for (const oldest of this.#reasons.keys()) {
       if (this.#reasons.size <= plansMax) break;
       this.#reasons.delete(oldest);
     }
-    return planId;
   }
 
   /** Why the plan was refused; undefined: it was not, as far as is known here. */

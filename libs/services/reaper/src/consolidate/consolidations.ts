@@ -1,39 +1,25 @@
-import { type PlanMessage, publishPlan } from '@dovetail/contracts';
-import { annotations } from '@dovetail/core-api';
 import {
   type Candidate,
   type CandidateOptions,
   type Candidates,
   candidatesInSteps,
-  type Command,
   consolidationCandidates,
   type DisruptionNote,
-  note,
-  parseRetirement,
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
-import { isReschedulable } from '@dovetail/core-kube-model';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { countText, Turns } from '@dovetail/service-kit';
+import { Turns } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { channelOf, source } from '../deps.js';
 import { tellExhausted, tellStays } from '../outside/disruption-events.js';
-import { readNode, readPodsOn } from '../outside/live.js';
+import type { Commands } from '../retire/commands.js';
 import type { Retirer } from '../retire/retirer.js';
-import { planOfCommand } from './command-plan.js';
-import { type JudgedAnswer, judgeLive } from './judging.js';
+import { placesOf } from '../retire/under-used.js';
+import { judgeLive } from './judging.js';
 import { markDestinations } from './moved-pods.js';
 import { isNews } from './news.js';
-import { SearchedCommands } from './searched.js';
-import type { SharedCommands } from './shared-commands.js';
-import { type ProposedTogether, sameAmong, searchTogether } from './together.js';
-import { placesOf, underUsed } from './under-used.js';
-
-/** A command, the answer that it was judged on, and the node that it gives up. */
-type Proposed = Extract<JudgedAnswer, { readonly kind: 'command' }> & {
-  readonly candidate: Candidate;
-};
+import { type NextProposed, SearchedCommands } from './searched.js';
+import { type Proposed, sameAmong, searchTogether } from './together.js';
 
 /** A turn that lasts longer is hung: far over the longest search and the wait after it. */
 const turnMsMax = 900_000;
@@ -42,15 +28,15 @@ const turnMsMax = 900_000;
 const idleMsMax = 300_000;
 
 /**
- * Consolidation: gives up under-used nodes whose pods fit on others, or on one cheaper new node. It
- * carries out one command at a time. A command is proposed on what a solver says, waits, and is
- * judged again. Only then the node is tainted. From there on, its retirement is carried on like any
- * other.
+ * Consolidation: looks for commands that give up under-used nodes whose pods fit on others, or on
+ * cheaper new ones. A command is proposed on what a solver says, waits, and is judged again. Only
+ * then it is begun. A command that is carried out does not keep the next from its turn: its nodes
+ * are no candidates, and the room that it needs is promised.
  */
 export class Consolidations {
   readonly #context: ReaperContext;
   readonly #retirer: Retirer;
-  readonly #shared: SharedCommands;
+  readonly #commands: Commands;
   readonly #searched: SearchedCommands;
   /** Claims that this round has looked at in vain, by UID: the next turn begins with the others. */
   readonly #looked = new Set<string>();
@@ -62,10 +48,10 @@ export class Consolidations {
   /** Why the last look left a node, by the UID of its claim. */
   readonly #said = new Map<string, DisruptionNote>();
 
-  constructor(context: ReaperContext, retirer: Retirer, shared: SharedCommands) {
+  constructor(context: ReaperContext, retirer: Retirer, commands: Commands) {
     this.#context = context;
     this.#retirer = retirer;
-    this.#shared = shared;
+    this.#commands = commands;
     this.#searched = new SearchedCommands(context);
   }
 
@@ -81,7 +67,6 @@ export class Consolidations {
 
   async run(stop: StopSignal): Promise<void> {
     const { deps, config, cluster } = this.#context;
-    if (config.consolidation === 'none') return;
     const unsubscribe = cluster.subscribe((change) => {
       if (isNews(change)) this.#changes += 1;
     });
@@ -97,7 +82,7 @@ export class Consolidations {
 
   async #turn(stop: StopSignal): Promise<void> {
     const { deps, cluster, clockCheck } = this.#context;
-    if (!cluster.synced() || !clockCheck.isRight() || this.#isUnderWay()) return;
+    if (!cluster.synced() || !clockCheck.isRight() || !this.#commands.isKnown()) return;
     try {
       await deps.vitals.turn('consolidation', turnMsMax, () => this.#consolidate(stop));
     } catch (error) {
@@ -107,63 +92,64 @@ export class Consolidations {
     }
   }
 
-  /**
-   * Whether a command is being carried out. The next is judged on what it leaves. It is over once
-   * the claims of its nodes are deleted: their pods have their places by then, and a node that
-   * drains for long keeps no other from its turn.
-   */
-  #isUnderWay(): boolean {
-    const { cluster } = this.#context;
-    if (this.#shared.isUnderWay()) return true;
-    return [...cluster.claims.values()].some((claim) => {
-      if (claim.deletionMs !== undefined) return false;
-      const text = cluster.nodeOfClaim(claim)?.annotations[annotations.retirement];
-      return parseRetirement(text)?.cause === 'underutilized';
-    });
-  }
-
   async #consolidate(stop: StopSignal): Promise<void> {
-    const { deps, config } = this.#context;
-    const [startMs, changes] = [deps.clock.nowMs(), this.#changes];
+    const { clock } = this.#context.deps;
+    const [startMs, changes] = [clock.nowMs(), this.#changes];
     if (changes === this.#idle.changes && startMs < this.#idle.untilMs) return;
     const found = (this.#last = await this.#findInTurns(stop));
-    const { candidates, stays, exhausted, nextDueMs = Infinity } = found;
+    const { stays, exhausted, nextDueMs = Infinity } = found;
     for (const { view, notes } of stays) tellStays(this.#context.events, view, at(notes, 0));
     for (const { pool, note } of exhausted) tellExhausted(this.#context.events, pool, note);
-    if (config.consolidation === 'search') {
-      const isOver = await this.#bySearch(found, stop);
-      if (isOver) this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
-      return;
+    const next = await this.#next(found, stop);
+    if (next.kind === 'command') return this.#carryOut(next.proposed, stop);
+    if (next.kind === 'nothing')
+      this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
+  }
+
+  /**
+   * The next command that stands now: of a search, of several nodes, or of one. Where consolidation
+   * is switched off there is no candidate, and each node that would be one has been told so.
+   */
+  async #next(found: Candidates, stop: StopSignal): Promise<NextProposed> {
+    const { consolidation } = this.#context.config;
+    if (consolidation === 'none') return { kind: 'nothing' };
+    const canRecord = consolidation !== 'delete' && (await this.#commands.areServed());
+    if (consolidation === 'search') {
+      const tell = (candidate: Candidate, why: DisruptionNote): void => this.#tell(candidate, why);
+      return this.#searched.next({ found, canRecord, tell }, stop);
     }
-    const together = await this.#together(found, stop);
-    if (together !== undefined) return this.#carryOutTogether(together, stop);
-    const untilMs = startMs + config.disruption.consolidationSearchMsMax;
+    // Each round searches the commands of several nodes once.
+    const isTogether = consolidation === 'all' && canRecord && this.#looked.size === 0;
+    const together = isTogether ? await searchTogether(this.#context, found, stop) : undefined;
+    if (together !== undefined) return { kind: 'command', proposed: together };
+    return this.#oneByOne(found, canRecord, stop);
+  }
+
+  /** The first command of one node. Nodes that were looked at in vain wait for the next round. */
+  async #oneByOne(
+    { candidates }: Candidates,
+    mayBuy: boolean,
+    stop: StopSignal,
+  ): Promise<NextProposed> {
+    const { deps, config } = this.#context;
+    const untilMs = deps.clock.nowMs() + config.disruption.consolidationSearchMsMax;
     const fresh = candidates.filter(({ view }) => !this.#looked.has(view.claim.uid));
     let unanswered = 0;
     for (const candidate of fresh) {
-      if (stop.aborted || deps.clock.nowMs() >= untilMs) return;
+      if (stop.aborted || deps.clock.nowMs() >= untilMs) return { kind: 'later' };
       this.#looked.add(candidate.view.claim.uid);
-      const judged = await this.#judge(candidate);
-      if (judged === 'unanswered') unanswered += 1;
-      if (judged === 'unanswered' || judged === 'stays') continue;
+      const judged = await judgeLive(this.#context, [candidate], { mayBuy });
+      if (judged === undefined) unanswered += 1;
+      if (judged?.kind === 'stays') this.#tell(candidate, judged.note);
+      if (judged?.kind !== 'command') continue;
       this.#looked.clear();
-      return this.#carryOut(judged, stop);
+      return { kind: 'command', proposed: { ...judged, candidates: [candidate] } };
     }
     this.#looked.clear();
     for (const uid of this.#said.keys())
       if (this.#context.cluster.claims.get(uid) === undefined) this.#said.delete(uid);
     // Without an answer nothing is known: the search does not rest.
-    if (unanswered > 0) return;
-    this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
-  }
-
-  /** Carries out the next command of a search; answers whether a whole round found nothing. */
-  async #bySearch(found: Candidates, stop: StopSignal): Promise<boolean> {
-    const canShare = await this.#shared.canBegin();
-    const tell = (candidate: Candidate, why: DisruptionNote): void => this.#tell(candidate, why);
-    const next = await this.#searched.next({ found, canShare, tell }, stop);
-    if (next.kind === 'command') await this.#carryOutTogether(next.proposed, stop);
-    return next.kind === 'nothing';
+    return { kind: unanswered > 0 ? 'later' : 'nothing' };
   }
 
   #tell({ view }: Candidate, why: DisruptionNote): void {
@@ -174,7 +160,7 @@ export class Consolidations {
   /** The nodes that may go now. Other work of the process gets its turn in between. */
   async #findInTurns(stop: StopSignal): Promise<Candidates> {
     const turns = new Turns(this.#context.deps.clock);
-    const steps = candidatesInSteps(this.#retirer.beginnings.views(), this.#facts());
+    const steps = candidatesInSteps(this.#retirer.pending.views(), this.#facts());
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) return value;
@@ -185,37 +171,22 @@ export class Consolidations {
   /** Those of these nodes that may go now, in one turn: what is begun must be true at its begin. */
   #find(among: readonly Candidate[]): Candidates {
     const only = new Set(among.map(({ view }) => view.claim.uid));
-    return consolidationCandidates(this.#retirer.beginnings.views(), { ...this.#facts(), only });
+    return consolidationCandidates(this.#retirer.pending.views(), { ...this.#facts(), only });
   }
 
   #facts(): CandidateOptions {
-    const { deps, cluster } = this.#context;
+    const { deps, cluster, config } = this.#context;
     return {
       budgetsOf: cluster.budgetsOf,
       podOf: (uid) => cluster.pods.get(uid),
       nowMs: deps.clock.nowMs(),
+      consolidates: config.consolidation !== 'none',
       pauses: (claim) => this.#retirer.pauses(claim),
     };
   }
 
-  /** The command that gives up the candidate, if its pods have another place. */
-  async #judge(candidate: Candidate): Promise<Proposed | 'stays' | 'unanswered'> {
-    const judged = await judgeLive(this.#context, [candidate]);
-    if (judged === undefined) return 'unanswered';
-    if (judged.kind === 'command') return { ...judged, candidate };
-    this.#tell(candidate, judged.note);
-    return 'stays';
-  }
-
-  /** The command of several nodes that comes before those of one. Each round searches it once. */
-  async #together(found: Candidates, stop: StopSignal): Promise<ProposedTogether | undefined> {
-    const isOff = this.#context.config.consolidation !== 'all' || this.#looked.size > 0;
-    if (isOff || !(await this.#shared.canBegin())) return undefined;
-    return searchTogether(this.#context, found, stop);
-  }
-
-  /** Does the same as `#carryOut` for a command of several nodes. */
-  async #carryOutTogether(proposed: ProposedTogether, stop: StopSignal): Promise<void> {
+  /** Waits, judges the command again on what is there then, and begins it if it still stands. */
+  async #carryOut(proposed: Proposed, stop: StopSignal): Promise<void> {
     const { deps, config } = this.#context;
     const { command, candidates } = proposed;
     const nodes = candidates.map(({ view }) => view.node.name);
@@ -223,122 +194,47 @@ export class Consolidations {
     const text = nodes.join(', ');
     deps.log.info('consolidation-proposed', `${text} may go: ${placesOf(command)}`, about);
     await deps.clock.sleep(config.disruption.validationDelayMs, stop);
-    if (stop.aborted || this.#isUnderWay()) return;
-    const again = sameAmong(candidates, this.#find(candidates));
-    const judged =
-      again === undefined ? undefined : await judgeLive(this.#context, again, proposed.openNodes);
-    if (
-      again === undefined ||
-      judged?.kind !== 'command' ||
-      judged.command.nodesIn.length > command.nodesIn.length ||
-      sameAmong(again, this.#find(again)) === undefined
-    ) {
+    if (stop.aborted) return;
+    const again = await this.#judgeAgain(proposed);
+    if (again === undefined) {
       deps.metrics.count('karpenter_voluntary_disruption_failed_validations_total');
       deps.log.info('consolidation-outdated', `${text} stay: they are needed again`, about);
       return;
     }
-    await this.#begin(judged.command, again, () => this.#beginOn({ ...judged, candidates: again }));
+    await this.#begin(again);
   }
 
-  /** Begins a command: with a resource of its own, if several nodes go. */
-  #beginOn({ command, reply, candidates }: ProposedTogether): Promise<void> {
-    const { deps } = this.#context;
-    if (candidates.length === 1)
-      return this.#beginAlone({ kind: 'command', command, reply, candidate: at(candidates, 0) });
-    const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
-    const plan = command.nodesIn.length === 0 ? {} : { plan: planOfCommand(command, reply, by) };
-    return this.#shared.begin({ command, candidates, ...plan });
-  }
-
-  #beginAlone(judged: Proposed): Promise<void> {
-    return judged.command.nodesIn.length === 0 ? this.#remove(judged) : this.#replace(judged);
-  }
-
-  /** Waits, judges the command again on what is there then, and begins it if it still stands. */
-  async #carryOut({ command, candidate }: Proposed, stop: StopSignal): Promise<void> {
-    const { deps, config } = this.#context;
-    const { node, claim } = candidate.view;
-    const about = { command: command.name, node: node.name, claim: claim.name };
-    deps.log.info('consolidation-proposed', `${node.name} may go: ${placesOf(command)}`, about);
-    await deps.clock.sleep(config.disruption.validationDelayMs, stop);
-    if (stop.aborted || this.#isUnderWay()) return;
-    const [again] = this.#find([candidate]).candidates;
-    const judged = again === undefined ? 'stays' : await this.#judge(again);
-    // A node that was to be given up for nothing is not replaced without a wait of its own.
-    if (
-      judged === 'stays' ||
-      judged === 'unanswered' ||
-      judged.command.nodesIn.length > command.nodesIn.length ||
-      sameAmong([judged.candidate], this.#find([judged.candidate])) === undefined
-    ) {
-      deps.metrics.count('karpenter_voluntary_disruption_failed_validations_total');
-      deps.log.info('consolidation-outdated', `${node.name} stays: it is needed again`, about);
-      return;
-    }
-    await this.#begin(judged.command, [judged.candidate], () => this.#beginAlone(judged));
+  /**
+   * The command as it stands now. Undefined: its nodes are needed again, or it would buy more than
+   * before, which needs a wait of its own.
+   */
+  async #judgeAgain({ command, candidates, openNodes }: Proposed): Promise<Proposed | undefined> {
+    const again = sameAmong(candidates, this.#find(candidates));
+    if (again === undefined) return undefined;
+    const mayBuy = command.nodesIn.length > 0;
+    const judged = await judgeLive(this.#context, again, {
+      mayBuy,
+      ...(openNodes === undefined ? {} : { openNodes }),
+    });
+    const [alone, ...others] = again;
+    if (judged?.kind === 'stays' && alone !== undefined && others.length === 0)
+      this.#tell(alone, judged.note);
+    if (judged?.kind !== 'command' || judged.command.nodesIn.length > command.nodesIn.length)
+      return undefined;
+    const still = sameAmong(again, this.#find(again)) !== undefined;
+    return still ? { ...judged, candidates: again } : undefined;
   }
 
   /**
    * Marks the nodes that pods move to, and begins the command. Its candidates were within their
-   * budgets at the call, and count as retiring from then on: other loops decide meanwhile.
+   * budgets at the call, and count as retiring from then on: others decide meanwhile.
    */
-  #begin(
-    command: Command,
-    candidates: readonly Candidate[],
-    begin: () => Promise<void>,
-  ): Promise<void> {
-    const { cause } = command;
-    const begun = candidates.map(({ view: { claim } }) => ({ claim, cause }));
-    return this.#retirer.beginnings.holding(begun, async () => {
-      await markDestinations(this.#context, command);
-      await begin();
+  #begin(proposed: Proposed): Promise<void> {
+    const { cause } = proposed.command;
+    const begun = proposed.candidates.map(({ view: { claim } }) => ({ claim, cause }));
+    return this.#retirer.pending.holding(begun, async () => {
+      await markDestinations(this.#context, proposed.command);
+      await this.#commands.begin(proposed);
     });
-  }
-
-  /** Begins to give a node up; from here on its retirement asks for the places of its pods. */
-  async #remove(judged: Proposed, plan?: PlanMessage): Promise<void> {
-    const { command, candidate } = judged;
-    const retirement = {
-      cause: 'underutilized',
-      atMs: this.#context.deps.clock.nowMs(),
-      detail: command.name,
-      ...(plan === undefined ? {} : { planId: plan.id }),
-    } as const;
-    const why = underUsed(command, candidate.view.node.name);
-    await this.#retirer.begin(candidate.view, retirement, why);
-  }
-
-  /**
-   * Taints the node first, and then publishes the plan of the command. A crash in between leaves a
-   * taint, which the retirement takes off when no room comes.
-   */
-  async #replace(judged: Proposed): Promise<void> {
-    const { deps, config, cluster } = this.#context;
-    const { command, candidate, reply } = judged;
-    const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
-    const plan = planOfCommand(command, reply, by);
-    await this.#remove(judged, plan);
-    const { claim } = candidate.view;
-    const node = await readNode(deps.kube, cluster, claim);
-    const retirement = parseRetirement(node?.annotations[annotations.retirement]);
-    if (node === undefined || retirement?.planId !== plan.id) return;
-    const moving = new Set(command.moves.map(({ podUid }) => podUid));
-    const pods = (await readPodsOn(deps.kube, node.name)).filter(isReschedulable);
-    const late = pods.find(({ uid }) => !moving.has(uid));
-    if (late !== undefined) {
-      const message = `pod ${late.namespace}/${late.name} came before the taint`;
-      const notes = [note('not-empty', message, { pods: pods.length })];
-      return this.#retirer.abandon({ ...candidate.view, node, pods }, retirement, notes);
-    }
-    await publishPlan(channelOf(deps, config), plan);
-    const { priceAfterMicrosPerHour: price, name } = command;
-    deps.log.info(
-      'command-published',
-      `${node.name} is to be replaced by ${countText(command.nodesIn.length, 'cheaper node')}`,
-      {
-        ...{ command: name, plan: plan.id, node: node.name, claim: claim.name },
-        priceMicrosPerHour: price,
-      },
-    );
   }
 }

@@ -24,22 +24,28 @@ export type JudgedAnswer =
   | { readonly kind: 'command'; readonly command: Command; readonly reply: PlanReply }
   | { readonly kind: 'stays'; readonly note: DisruptionNote };
 
+/** The things that a command may do beside giving up its nodes. */
+type Allowed = {
+  readonly mayBuy: boolean;
+  /** The names of the nodes that may take pods. Absent: all. */
+  readonly openNodes?: readonly string[];
+};
+
 /**
- * Asks a solver where the pods of candidates would go without them, and judges its answer. With
- * `openNodes`, only these nodes may take pods. Undefined: no solver has answered.
+ * Asks a solver where the pods of candidates would go without them, and judges its answer.
+ * Undefined: no solver has answered.
  */
 export async function judgeLive(
   context: ReaperContext,
   candidates: readonly Candidate[],
-  openNodes?: readonly string[],
+  { mayBuy, openNodes }: Allowed,
 ): Promise<JudgedAnswer | undefined> {
-  const isBuying = context.config.consolidation !== 'delete';
-  const unpriced = candidates.filter((one) => isBuying && one.priceMicrosPerHour === 0);
-  const price = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
+  const unpriced = candidates.filter((one) => mayBuy && one.priceMicrosPerHour === 0);
   const reply = await askWhatIf(context, {
     nodes: candidates.map(({ view }) => view.node),
     pods: candidates.flatMap(({ pods }) => pods),
-    priceBelowMicrosPerHour: isBuying && unpriced.length === 0 ? price : 0,
+    // The price of a new node is judged afterwards, so that an Event says if none is cheaper.
+    ...(mayBuy && unpriced.length === 0 ? {} : { priceBelowMicrosPerHour: 0 }),
     ...(openNodes === undefined ? {} : { openNodes }),
   });
   if (reply === undefined) return undefined;

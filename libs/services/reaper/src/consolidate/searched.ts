@@ -5,7 +5,7 @@ import type { StopSignal } from '@dovetail/core-ports';
 import type { ReaperContext } from '../context.js';
 import { askSearch } from '../outside/searches.js';
 import { judgeLive } from './judging.js';
-import { type ProposedTogether, sameAmong } from './together.js';
+import { type Proposed, sameAmong } from './together.js';
 
 /**
  * Commands of a search that are older are searched afresh. It trades searches for commands that
@@ -14,15 +14,15 @@ import { type ProposedTogether, sameAmong } from './together.js';
 const foundMsMax = 600_000;
 
 /** `nothing`: a whole round found no command. `later`: another search may find one. */
-export type NextSearched =
-  | { readonly kind: 'command'; readonly proposed: ProposedTogether }
+export type NextProposed =
+  | { readonly kind: 'command'; readonly proposed: Proposed }
   | { readonly kind: 'nothing' | 'later' };
 
 /** The parts of the cluster that proposing reads and tells. */
 type Proposing = {
   readonly found: Candidates;
-  /** Whether commands of several nodes can be carried out. */
-  readonly canShare: boolean;
+  /** Whether commands that buy, or that take several nodes, can be carried out. */
+  readonly canRecord: boolean;
   readonly tell: (candidate: Candidate, note: DisruptionNote) => void;
 };
 
@@ -43,7 +43,7 @@ export class SearchedCommands {
   }
 
   /** The next command that stands on live state. Searches when none is left. */
-  async next(proposing: Proposing, stop: StopSignal): Promise<NextSearched> {
+  async next(proposing: Proposing, stop: StopSignal): Promise<NextProposed> {
     const { clock } = this.#context.deps;
     if (this.#found.length === 0 || clock.nowMs() - this.#foundMs >= foundMsMax) {
       const ended = await this.#search(proposing.found);
@@ -75,15 +75,15 @@ export class SearchedCommands {
   /** The command on what is there now; undefined if it does not stand. */
   async #proposed(
     { claimUids, openNodes }: FoundCommand,
-    { found, canShare, tell }: Proposing,
-  ): Promise<ProposedTogether | undefined> {
+    { found, canRecord, tell }: Proposing,
+  ): Promise<Proposed | undefined> {
     for (const uid of claimUids) this.#refused.add(uid);
-    if (claimUids.length > 1 && !canShare) return undefined;
+    if (claimUids.length > 1 && !canRecord) return undefined;
     const named = new Set(claimUids);
     const nodes = found.candidates.filter(({ view }) => named.has(view.claim.uid));
     const candidates = nodes.length === named.size ? sameAmong(nodes, found) : undefined;
     if (candidates === undefined) return undefined;
-    const judged = await judgeLive(this.#context, candidates, openNodes);
+    const judged = await judgeLive(this.#context, candidates, { mayBuy: canRecord, openNodes });
     if (judged?.kind === 'stays') for (const one of candidates) tell(one, judged.note);
     return judged?.kind === 'command' ? { ...judged, candidates, openNodes } : undefined;
   }

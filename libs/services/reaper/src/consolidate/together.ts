@@ -14,7 +14,7 @@ import { type JudgedAnswer, judgeLive } from './judging.js';
 /**
  * A command, the answer that it was judged on, and the nodes that it was let use: absent, all.
  */
-export type ProposedTogether = Extract<JudgedAnswer, { readonly kind: 'command' }> & {
+export type Proposed = Extract<JudgedAnswer, { readonly kind: 'command' }> & {
   readonly candidates: readonly Candidate[];
   readonly openNodes?: readonly string[];
 };
@@ -27,17 +27,17 @@ export async function searchTogether(
   context: ReaperContext,
   { candidates, allowed }: Pick<Candidates, 'candidates' | 'allowed'>,
   stop: StopSignal,
-): Promise<ProposedTogether | undefined> {
+): Promise<Proposed | undefined> {
   const { clock } = context.deps;
   const untilMs = clock.nowMs() + context.config.disruption.togetherSearchMsMax;
   const inOrder = togetherInOrder(candidates, allowed);
   let search = prefixesOf(inOrder.length);
-  let found: ProposedTogether | undefined;
+  let found: Proposed | undefined;
   for (let size = nextSize(search); size !== undefined; size = nextSize(search)) {
     if (stop.aborted || clock.nowMs() >= untilMs) return found;
     const prefix = inOrder.slice(0, size);
     // Without an answer, fewer nodes are asked for: a smaller question is answered sooner.
-    const judged = await judgeLive(context, prefix);
+    const judged = await judgeLive(context, prefix, { mayBuy: true });
     const canGo = judged?.kind === 'command';
     if (canGo) found = { ...judged, candidates: prefix };
     search = afterJudging(search, { size, canGo });

@@ -3,7 +3,7 @@ import { type DisruptionNote, note, parseRetirement, shownCause } from '@dovetai
 import type { Node } from '@dovetail/core-kube-model';
 
 /** The cause that a claim ends for, as Events and decisions name it: its node's, or `deleted`. */
-export const causeOf = (node: Node | undefined): string => {
+export const shownCauseOf = (node: Node | undefined): string => {
   const retirement = parseRetirement(node?.annotations[annotations.retirement]);
   return retirement === undefined ? 'deleted' : shownCause(retirement);
 };
@@ -13,5 +13,5 @@ export function reasonOf(node: Node | undefined): DisruptionNote {
   const retirement = parseRetirement(node?.annotations[annotations.retirement]);
   return retirement === undefined
     ? note('deleted-by-user', 'its NodeClaim was deleted, not by a retirement', {})
-    : note(retirement.cause, `it was retired: ${causeOf(node)}`, {});
+    : note(retirement.cause, `it was retired: ${shownCauseOf(node)}`, {});
 }

@@ -1,7 +1,6 @@
 import {
   annotations,
   isFromOurClass,
-  labels,
   type NodeClaim,
   nodeClaimOf,
   tags,
@@ -28,6 +27,7 @@ import { deleteClaim } from '../outside/claim-edits.js';
 import type { ClusterIdentity } from '../outside/identity.js';
 import { readNode } from '../outside/live.js';
 import { releaseNode } from '../outside/node-edits.js';
+import { countEnded } from '../retire/disruption-counts.js';
 
 const brakeCodes = ['collection-brake', 'cluster-mismatch'] as const;
 /** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
@@ -185,12 +185,7 @@ export class Collector {
   async #endClaim(claim: NodeClaim): Promise<void> {
     const { deps, events, decisions } = this.#context;
     await deleteClaim(deps.kube, claim);
-    deps.metrics.count('dovetail_collected_total', { what: 'claim' });
-    deps.metrics.count('karpenter_nodeclaims_disrupted_total', {
-      reason: 'garbage_collected',
-      nodepool: claim.pool.name,
-      capacity_type: claim.labels[labels.capacityType] ?? '',
-    });
+    this.#countClaim(claim);
     events.record({
       about: aboutClaim(claim),
       type: 'Warning',
@@ -204,6 +199,12 @@ export class Collector {
       summary: `ended ${claim.name}, whose instance is gone`,
       reasons: [note('garbage-collected', "EC2 does not have the claim's instance any more", {})],
     });
+  }
+
+  #countClaim(claim: NodeClaim): void {
+    const { deps, cluster } = this.#context;
+    deps.metrics.count('dovetail_collected_total', { what: 'claim' });
+    countEnded(deps.metrics, cluster.viewOf(claim), { reason: 'garbage_collected' });
   }
 
   #ghosts(claims: readonly NodeClaim[]): Ghosts {
@@ -228,7 +229,7 @@ export class Collector {
     const { deps, events, decisions } = this.#context;
     if ((await readNode(deps.kube, this.#context.cluster, claim)) !== undefined) return;
     await deleteClaim(deps.kube, claim);
-    deps.metrics.count('dovetail_collected_total', { what: 'claim' });
+    this.#countClaim(claim);
     const message = 'Disrupting NodeClaim: its Node is gone and its instance still runs';
     events.record({
       about: aboutClaim(claim),

@@ -1,10 +1,15 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
-import { parseRetirement, podsWithoutRoom, type TerminationFacts } from '@dovetail/core-disruption';
+import {
+  movingPods,
+  parseRetirement,
+  podsWithoutRoom,
+  type TerminationFacts,
+} from '@dovetail/core-disruption';
 import type { Node, Pod } from '@dovetail/core-kube-model';
 import type { Again } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { causeOf } from './causes.js';
+import { shownCauseOf } from './causes.js';
 
 /** The asking for one claim. */
 type Asking = {
@@ -37,7 +42,7 @@ export class Successors {
     readonly ask: boolean;
     readonly wait: boolean;
   } {
-    if (node === undefined || hasAsked(node) || this.#without(pods).length === 0)
+    if (node === undefined || hasAsked(node) || this.#without(node, pods).length === 0)
       return { ask: false, wait: false };
     const asking = this.#askings.get(claim.uid) ?? begun(nowMs);
     this.#note(claim, asking);
@@ -45,7 +50,8 @@ export class Successors {
     const isInTime = nowMs < asking.sinceMs + this.#context.config.termination.drainMinMs;
     return {
       ask: isToAsk(asking) && nowMs >= asking.dueMs,
-      wait: isNew && isInTime && !isRetired(node) && this.#without(pods).length > asking.unplaced,
+      wait:
+        isNew && isInTime && !isRetired(node) && this.#without(node, pods).length > asking.unplaced,
     };
   }
 
@@ -57,9 +63,9 @@ export class Successors {
     const asking = claim === undefined ? undefined : this.#askings.get(claim.uid);
     if (claim === undefined || node === undefined || asking === undefined) return undefined;
     if (!isToAsk(asking) || deps.clock.nowMs() < asking.dueMs) return undefined;
-    const pods = this.#without(cluster.pods.by('node', node.name));
+    const pods = this.#without(node, cluster.pods.by('node', node.name));
     if (pods.length === 0) return undefined;
-    const moving = { node, pods, reason: causeOf(node), isUrgent: isRetired(node) };
+    const moving = { node, pods, reason: shownCauseOf(node), isUrgent: isRetired(node) };
     const asked = await this.#context.requests.ask(moving);
     switch (asked.kind) {
       case 'planned':
@@ -77,8 +83,12 @@ export class Successors {
     }
   }
 
-  #without(pods: readonly Pod[]): readonly Pod[] {
-    return podsWithoutRoom(pods, this.#context.cluster.roomsFor(pods).rooms);
+  /** The pods that need room. Those that stay on a node of a person's deletion need none yet. */
+  #without(node: Node, pods: readonly Pod[]): readonly Pod[] {
+    const { cluster, deps } = this.#context;
+    const facts = { budgetsOf: cluster.budgetsOf, nowMs: deps.clock.nowMs() };
+    const moving = isRetired(node) ? pods : movingPods(pods, facts);
+    return podsWithoutRoom(moving, cluster.roomsFor(moving).rooms);
   }
 
   #note({ uid }: NodeClaim, asking: Asking): void {

@@ -25,7 +25,7 @@ import { releaseClaim, writeConditions, writeDeadline } from '../outside/claim-e
 import type { ClusterIdentity } from '../outside/identity.js';
 import { readClaim, readNode } from '../outside/live.js';
 import { isMarkedTerminating, markTerminating, releaseNode } from '../outside/node-edits.js';
-import { causeOf, reasonOf } from './causes.js';
+import { reasonOf, shownCauseOf } from './causes.js';
 import { Drainer } from './drainer.js';
 import { type Ending, liveFacts, watchedFacts } from './facts.js';
 import { isOfNoInstance, tellOfNoInstance } from './no-instance.js';
@@ -208,7 +208,7 @@ export class Terminator {
     if (successors.wait && drain.force.length === 0) return;
     const deadlineMs = terminationDeadlineMs(claim);
     if (deadlineMs !== undefined) this.#recordDeadline(claim, node, deadlineMs);
-    await this.#drainer.step(node, drain, { reason: causeOf(node), deadlineMs });
+    await this.#drainer.step(node, drain, { reason: shownCauseOf(node), deadlineMs });
     this.#drainer.forget((uid) => this.#context.cluster.pods.get(uid) !== undefined);
   }
 
@@ -270,7 +270,7 @@ export class Terminator {
     if (node === undefined || isDrained(claim)) return;
     const { deps, decisions } = this.#context;
     const tookMs = nowMs - endingSinceMs;
-    const cause = causeOf(node);
+    const cause = shownCauseOf(node);
     const took = formatDuration(Math.round(tookMs / 1_000) * 1_000);
     deps.metrics.count('karpenter_nodes_drained_total', { nodepool: claim.pool.name });
     decisions.tell({
@@ -306,7 +306,7 @@ export class Terminator {
   }
 
   #tellTerminated({ claim, node }: TerminationFacts): void {
-    const cause = causeOf(node);
+    const cause = shownCauseOf(node);
     this.#context.decisions.tell({
       ...claimFacts(claim),
       id: `terminate/${claim.uid}`,

@@ -12,12 +12,12 @@ import type { ReaperDeps } from '../deps.js';
 
 const resource = kubeResources.disruptions;
 
-/** Whether the cluster has the definition of commands of several nodes. */
+/** Whether the cluster has the definition of commands. */
 export const servesCommandRecords = ({ kube }: Pick<ReaperDeps, 'kube'>): Promise<boolean> =>
   kube.serves(resource);
 
 /**
- * All commands of several nodes as the API server has them now. None, where it does not know them.
+ * All commands as the API server has them now. None, where it does not know them.
  * One that cannot be read is logged and left out: its nodes are given back.
  */
 export async function readCommandRecords(
@@ -35,18 +35,47 @@ export async function readCommandRecords(
   });
 }
 
-/** Writes a new command. Undefined: one of this name is there already. */
+/**
+ * Writes a new command. Undefined: one of this name is under way already. One that is over gives
+ * its name away, because the same command may become worthwhile again.
+ */
 export async function writeCommandRecord(
-  kube: ReaperDeps['kube'],
+  deps: Pick<ReaperDeps, 'kube' | 'log'>,
   parts: CommandRecordParts,
 ): Promise<CommandRecord | undefined> {
+  const { kube } = deps;
+  const written = await createRecord(kube, parts);
+  if (written !== 'exists') return written;
+  const held = (await readCommandRecords(deps)).find(({ name }) => name === parts.name);
+  if (held?.endedMs === undefined) return undefined;
+  await deleteCommandRecord(kube, held);
+  const again = await createRecord(kube, parts);
+  return again === 'exists' ? undefined : again;
+}
+
+async function createRecord(
+  kube: ReaperDeps['kube'],
+  parts: CommandRecordParts,
+): Promise<CommandRecord | undefined | 'exists'> {
   try {
     const read = commandRecordOf(await kube.create(resource, commandRecordObject(parts)));
     return read.ok ? read.value : undefined;
   } catch (error) {
-    if (error instanceof KubeError && error.code === 'already-exists') return undefined;
+    if (error instanceof KubeError && error.code === 'already-exists') return 'exists';
     throw error;
   }
+}
+
+/** Writes that a command is over: no node carries its name any more. */
+export async function writeCommandEnd(
+  kube: ReaperDeps['kube'],
+  { name, uid }: CommandRecord,
+  nowMs: number,
+): Promise<void> {
+  const endedAt = new Date(nowMs).toISOString();
+  await changeLive(kube, { resource, name, uid }, () => ({ status: { endedAt } }), {
+    subresource: 'status',
+  });
 }
 
 /**

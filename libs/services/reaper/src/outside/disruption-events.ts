@@ -11,6 +11,7 @@ import {
 /** The reasons that come from consolidation itself. Others block any voluntary disruption. */
 const unconsolidatable: ReadonlySet<string> = new Set<DisruptionNote['code']>([
   'disruption-disabled',
+  'consolidation-off',
   'needs-new-node',
   'moved-recently',
   'not-worthwhile',
@@ -21,6 +22,9 @@ const unconsolidatable: ReadonlySet<string> = new Set<DisruptionNote['code']>([
 const unconsolidatableRepeat: EventRepeat = { sameAs: 'unconsolidatable', afterMs: 900_000 };
 /** An Event of a pool's spent budget is repeated after 1 min: budgets change each minute. */
 const budgetRepeat: EventRepeat = { afterMs: 60_000 };
+
+/** An Event of too many unhealthy nodes is repeated after 15 min (Karpenter's). */
+const brakeRepeat: EventRepeat = { afterMs: 900_000 };
 
 type Events = Pick<EventRecorder, 'record'>;
 const type = 'Normal';
@@ -33,6 +37,17 @@ const type = 'Normal';
 export function tellBlocked(events: Events, view: NodeView, { message }: DisruptionNote): void {
   for (const about of subjectsOf(view))
     events.record({ about, type, reason: 'DisruptionBlocked', message });
+}
+
+/** Tells why a node stays although a cause asks for its end. */
+export function tellHeld(events: Events, view: NodeView, why: DisruptionNote): void {
+  if (why.code !== 'repair-blocked') {
+    tellBlocked(events, view, why);
+    return;
+  }
+  const { message } = why;
+  for (const about of [...subjectsOf(view), ...(view.pool ? [aboutPool(view.pool)] : [])])
+    events.record({ about, type: 'Warning', reason: 'NodeRepairBlocked', message }, brakeRepeat);
 }
 
 /** Tells why consolidation leaves a node: for its pool or its place, or blocked for now. */

@@ -2,6 +2,7 @@ import { annotations } from '@dovetail/core-api';
 import {
   answering,
   asking,
+  causeOf,
   type DisruptionNote,
   type NodeView,
   note,
@@ -67,8 +68,7 @@ export class ReplacementRequests {
       pods,
       reason: cause,
       isUrgent: deadlineMs !== undefined,
-      // An under-used node goes only if nothing has to be bought for it.
-      ...(cause === 'underutilized' ? { priceBelowMicrosPerHour: 0 } : {}),
+      ...(causeOf(retirement).mayBuy ? {} : { priceBelowMicrosPerHour: 0 }),
     });
     const answer = this.#answerTo(asked, retirement);
     if (answer === undefined) return undefined;

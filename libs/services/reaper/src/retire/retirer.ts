@@ -2,7 +2,10 @@ import { annotations, type NodeClaim } from '@dovetail/core-api';
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import {
   beginning,
+  causeOf,
   type DisruptionNote,
+  endDeadlineMs,
+  isVoluntary,
   type NodeView,
   note,
   parseRetirement,
@@ -24,11 +27,12 @@ import {
 } from '../outside/claim-edits.js';
 import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
 import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
-import { Beginnings } from './beginnings.js';
 import { tellDisrupted, titled } from './disrupted.js';
+import { countAbandoned } from './disruption-counts.js';
 import { Pauses, type VainWork } from './pauses.js';
+import { PendingRetirements } from './pending-retirements.js';
 import { ReplacementRequests } from './replacement-requests.js';
-import { isVoluntary, type Retired, stepOf } from './steps.js';
+import { type Retired, stepOf } from './steps.js';
 import { endUnusedReplacements } from './unused-replacements.js';
 
 /** The steps that a look takes by itself. */
@@ -41,23 +45,9 @@ type Seen = {
   readonly step: RetirementStep;
 };
 
-/** Whether a node without a replacement may give its turn to others. */
-const hasTime = ({ cause, deadlineMs }: Retirement): boolean =>
-  ['expired', 'underutilized', 'drifted'].includes(cause) ||
-  (cause === 'unhealthy' && deadlineMs === undefined);
-
-/**
- * By when the node must be gone, once its end has begun. A repair ends its drain by the claim's own
- * limit at the latest.
- */
-function endDeadlineMs(
-  { terminationGracePeriodMs = Infinity }: NodeClaim,
-  { deadlineMs, drainMs }: Retirement,
-  nowMs: number,
-): number | undefined {
-  if (deadlineMs !== undefined || drainMs === undefined) return deadlineMs;
-  return nowMs + Math.min(drainMs, terminationGracePeriodMs);
-}
+/** Whether the node goes without a wait, and only if nothing is found against it at that moment. */
+const isDecidedLive = (retirement: Retirement): boolean =>
+  isVoluntary(retirement) && causeOf(retirement).places === 'ignored';
 
 /** How long a watch may be behind the API server, usually. */
 const behindMs = 1_000;
@@ -81,10 +71,10 @@ export class Retirer {
   readonly #pauseNotes = new Map<string, DisruptionNote>();
 
   /** Nodes whose retirement is decided and perhaps not shown by the watch yet. */
-  readonly beginnings: Beginnings;
+  readonly pending: PendingRetirements;
 
   constructor(context: ReaperContext) {
-    this.beginnings = new Beginnings(context.cluster, context.deps.clock);
+    this.pending = new PendingRetirements(context.cluster, context.deps.clock);
     this.#context = context;
     this.#requests = new ReplacementRequests(context);
     this.#pauses = new Pauses(context.deps.clock, context.config.disruption.abandonPause);
@@ -114,8 +104,9 @@ export class Retirer {
    * once. Resolves once the beginning is recorded. The node counts as retiring from the call on.
    */
   async begin(view: NodeView, retirement: Retirement, why: DisruptionNote): Promise<void> {
-    const begun = { claim: view.claim, cause: retirement.cause };
-    await this.beginnings.holding([begun], () => this.#begin(view, retirement, why));
+    const { cause, drainMs } = retirement;
+    const begun = { claim: view.claim, cause, ...(drainMs === undefined ? {} : { drainMs }) };
+    await this.pending.holding([begun], () => this.#begin(view, retirement, why));
   }
 
   async #begin(view: NodeView, retirement: Retirement, why: DisruptionNote): Promise<void> {
@@ -126,7 +117,7 @@ export class Retirer {
       (await this.#mark(view.node, retirement)) ??
       (await this.#mark(await readNode(kube, cluster, view.claim), retirement));
     if (stands === undefined) return this.#endAtOnce(view.claim, retirement, why);
-    this.beginnings.written(view.claim);
+    this.pending.written(view.claim);
     if (stands.cause !== cause || stands.atMs !== retirement.atMs) return;
     const name = view.node?.name ?? view.claim.name;
     deps.log.info('retirement-began', `retiring ${name}: ${why.message}`, {
@@ -153,7 +144,7 @@ export class Retirer {
       await writeDeadline(kube, claim, retirement.deadlineMs);
     if (claim.deletionMs !== undefined) return;
     await deleteClaim(kube, claim);
-    this.beginnings.written(claim);
+    this.pending.written(claim);
     tellDisrupted(this.#context, { claim, pods: [] }, retirement, why);
   }
 
@@ -191,7 +182,7 @@ export class Retirer {
     const asking = { ...view, retirement };
     const refused = await this.#requests.ask(asking, seen.step.pods, retirement.deadlineMs);
     // A node without haste gives its place to others. One with a deadline goes on asking.
-    if (refused !== undefined && hasTime(refused.retirement))
+    if (refused !== undefined && !causeOf(refused.retirement).takesOver)
       await this.abandon(refused.view, refused.retirement, [refused.note]);
     return undefined;
   }
@@ -207,7 +198,7 @@ export class Retirer {
     const view = cluster.viewOf(claim);
     const { node } = view;
     const written = parseRetirement(node?.annotations[annotations.retirement]);
-    if (node === undefined || written === undefined || written.cause === 'empty') return undefined;
+    if (node === undefined || written === undefined || isDecidedLive(written)) return undefined;
     if (taintsAtOnce(written) && !isTaintedDisrupted(node)) return undefined;
     const retirement = this.#requests.newest(node, written);
     const retired = { ...view, node };
@@ -306,18 +297,21 @@ export class Retirer {
 
   /** Gives a retirement up: the node is a node like any other again. */
   async abandon(
-    { claim, node }: Retired,
-    { cause, planId, atMs: sinceMs }: Retirement,
+    view: Retired,
+    retirement: Retirement,
     notes: readonly DisruptionNote[],
   ): Promise<void> {
     const { deps, events } = this.#context;
+    const { claim, node } = view;
+    const { planId, answeredMs, atMs: sinceMs } = retirement;
     // A node may have been bought for it, and cost its price for as long.
-    this.pause(claim.uid, at(notes, 0), { sinceMs, isCostly: cause === 'underutilized' });
+    const isCostly = planId !== undefined || answeredMs !== undefined;
+    this.pause(claim.uid, at(notes, 0), { sinceMs, isCostly });
     // The annotation names the plan, so it stays until the last of its claims is asked to go.
     if (planId !== undefined) await endUnusedReplacements(this.#context, planId);
     await this.#unmark(claim, node);
-    this.beginnings.release(claim);
-    deps.metrics.count('karpenter_voluntary_disruption_queue_failures_total', { reason: cause });
+    this.pending.release(claim);
+    countAbandoned(deps.metrics, view, retirement);
     const message = notes.map((one) => one.message).join('; ');
     deps.log.info('retirement-abandoned', `${node.name} stays: ${message}`, {
       node: node.name,

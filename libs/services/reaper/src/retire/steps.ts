@@ -1,5 +1,7 @@
 import { annotations, parsePromise } from '@dovetail/core-api';
 import {
+  commandWaitMs,
+  isVoluntary,
   type NodeView,
   type PodLookup,
   type Retirement,
@@ -14,10 +16,6 @@ import type { ReaperContext } from '../context.js';
 /** A node that is being retired, with its claim and pods. */
 export type Retired = NodeView & { readonly node: Node };
 
-/** Whether a node goes only if nothing speaks against it. */
-export const isVoluntary = ({ cause }: Retirement): boolean =>
-  cause === 'empty' || cause === 'underutilized' || cause === 'drifted';
-
 /** The next step of a retirement, by this view of its node and by the promises of others. */
 export async function stepOf(
   context: ReaperContext,
@@ -25,12 +23,14 @@ export async function stepOf(
   retirement: Retirement,
 ): Promise<RetirementStep> {
   const { deps, cluster, config } = context;
+  const { consolidationWaitMs } = config.disruption;
+  const waitMs = commandWaitMs(consolidationWaitMs, cluster.retiringCount());
   const refused = cluster.refusedPlans.reasonOf(retirement.planId);
   return retirementStep({
     retirement,
     view,
     rooms: cluster.roomsFor(view.pods).rooms,
-    limits: config.disruption,
+    limits: { ...config.disruption, consolidationWaitMs: waitMs },
     budgetsOf: cluster.budgetsOf,
     podOf: await podLookup(context, view, retirement),
     nowMs: deps.clock.nowMs(),
@@ -41,7 +41,7 @@ export async function stepOf(
 
 /**
  * Promised pods may be younger than our watch: then all pods without a node are listed live. Only
- * an empty, under-used or drifted node is judged by its promises.
+ * a node that may stay is judged by its promises.
  */
 async function podLookup(
   { deps, cluster }: ReaperContext,

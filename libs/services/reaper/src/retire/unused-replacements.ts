@@ -1,6 +1,6 @@
 import { annotations, type NodeClaim, parsePromise } from '@dovetail/core-api';
 import { isBeingDeleted, isWaiting } from '@dovetail/core-cluster';
-import { isBoughtByCommand, parseRetirement } from '@dovetail/core-disruption';
+import { causeOf, isBoughtByCommand, parseRetirement } from '@dovetail/core-disruption';
 import { isReschedulable, type Node, nodeOf, type Pod } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
 import type { Again } from '@dovetail/service-kit';
@@ -35,8 +35,8 @@ export async function endUnusedReplacements(context: ReaperContext, planId: stri
 /** Whether the node goes by a command with this plan, and for no other cause. */
 function isOfPlan({ annotations: held, deletionMs }: Node, planId: string): boolean {
   const retirement = parseRetirement(held[annotations.retirement]);
-  const { cause, planId: own } = retirement ?? {};
-  return deletionMs === undefined && cause === 'underutilized' && own === planId;
+  if (retirement === undefined || causeOf(retirement).takesOver) return false;
+  return deletionMs === undefined && retirement.planId === planId;
 }
 
 /**

@@ -183,4 +183,11 @@ export class ReaperStage extends Stage {
       }),
     );
   }
+
+  /** The commands that are not over. */
+  commandsUnderWay(): readonly KubeObject[] {
+    return this.list(kubeResources.disruptions).filter(
+      ({ status }) => (status as { readonly endedAt?: string } | undefined)?.endedAt === undefined,
+    );
+  }
 }
