@@ -8,17 +8,17 @@ type Found = Omit<Mutant, 'tests' | 'named'> & { readonly seed: number };
 
 const found: readonly Found[] = [
   {
-    place: `${disruption}/retirement.ts`,
-    from: 'return voluntaryStep(facts, retirement.atMs + facts.limits.consolidationWaitMs);',
-    to: 'return endStep(facts);',
-    means: 'an under-used node ends before its pods have room',
+    place: `${disruption}/retire/retirement.ts`,
+    from: "needy.every(({ uid }) => facts.rooms.get(uid) === 'ready')",
+    to: 'needy.every(({ uid }) => facts.rooms.get(uid) !== undefined)',
+    means: 'a node ends while the room of its pods still boots',
     seed: 16,
   },
   {
-    place: `${services}/reaper/src/consolidate/shared-commands.ts`,
-    from: 'await deleteCommandRecord(deps.kube, record);',
+    place: `${services}/reaper/src/retire/commands.ts`,
+    from: 'else await writeCommandEnd(deps.kube, record, deps.clock.nowMs());',
     to: '',
-    means: 'the resource of a command that is over stays for ever',
+    means: 'a command is never over',
     seed: 4,
   },
 ];

@@ -30,19 +30,25 @@ function unfinished(stage: StoryStage): readonly string[] {
   );
 }
 
-/** A command waits ten minutes, and its nodes drain after that. */
-const commandMsMax = 1_500_000;
+/**
+ * A command waits ten minutes, and its nodes drain after that. Its resource stays for an hour more,
+ * for people to read.
+ */
+const commandMs = { openMax: 1_500_000, keptMax: 3_600_000 + 60_000 };
 
-/** Commands that began long ago, and whose resource is still there. */
+/** Commands that began long ago and are not over, and those that are kept for too long. */
 function openCommands(stage: StoryStage): readonly string[] {
   const nowMs = stage.clock.nowMs();
-  return stage
-    .list(kubeResources.disruptions)
-    .flatMap(({ metadata: { name, creationTimestamp = '' } }) =>
-      nowMs - Date.parse(creationTimestamp) > commandMsMax
-        ? [`command ${name} is still there, since ${creationTimestamp}`]
-        : [],
-    );
+  return stage.list(kubeResources.disruptions).flatMap((command) => {
+    const { name, creationTimestamp = '' } = command.metadata;
+    const { endedAt } = (command['status'] ?? {}) as { readonly endedAt?: string };
+    const [sinceAt, limitMs] =
+      endedAt === undefined ? [creationTimestamp, commandMs.openMax] : [endedAt, commandMs.keptMax];
+    const state = endedAt === undefined ? 'is still open' : 'is still kept';
+    return nowMs - Date.parse(sinceAt) > limitMs
+      ? [`command ${name} ${state}, since ${sinceAt}`]
+      : [];
+  });
 }
 
 /** Instances, claims and nodes are pairs of three. */
