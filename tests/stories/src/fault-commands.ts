@@ -151,6 +151,10 @@ const ec2: readonly Command[] = [
     pattern: /^ec2 shows instances after (?<length>\d+[smh])$/,
     run: (stage, { length }) => stage.twin.setConsistency(msOf(length)),
   },
+  {
+    pattern: /^machines (?<what>do not join|join)$/,
+    run: (stage, { what }) => void (stage.machinesJoin = what === 'join'),
+  },
   { pattern: /^ec2 answers$/, run: (stage) => stage.twin.gate.endFailures() },
   {
     pattern: /^ec2 loses the tags of (?<name>\S+)$/,
@@ -173,6 +177,7 @@ export const faultCommands: readonly Command[] = [
         clock.set();
       }
       stage.leaseless.clear();
+      stage.machinesJoin = true;
       for (const role of roles) stage.server.delay(streamOf(role), 0);
       stage.server.newestFirst = false;
       stage.server.loseAnswers(0);

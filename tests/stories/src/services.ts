@@ -45,7 +45,7 @@ export type Process = { readonly life: Mortal<Ports>; readonly clock: ProcessClo
 /** As the services' settings have it by default. */
 const leaseMs = 15_000;
 
-/** What differs from the services' defaults in a story. */
+/** The settings of services that a story changes. */
 export type Settings = {
   readonly consolidation: (typeof defaultReaperConfig)['consolidation'];
   /** Karpenter's gate SpotToSpotConsolidation. */

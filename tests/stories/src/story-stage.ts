@@ -33,12 +33,14 @@ export class StoryStage extends Stage {
   readonly troubles: Troubles;
   /** Called before a service deletes a pod. */
   onPodDeletion: (deletion: PodDeletion) => void = () => undefined;
-  /** What differs from the defaults in services that start from now on. */
+  /** The settings of services that start from now on. */
   settings: Settings = defaultSettings;
   /** When a service asked another one for something, in milliseconds since 1970. */
   readonly asked: { readonly service: ServiceName; readonly atMs: number }[] = [];
   /** Replicas whose writes of Leases fail. */
   readonly leaseless = new Set<string>();
+  /** Whether machines that boot become nodes. */
+  machinesJoin = true;
   readonly #processes = new Map<string, Process>();
   readonly #kubeFaults = new Map<ServiceName, KubeFaults>(
     serviceNames.map((name) => [name, new KubeFaults()]),
@@ -51,6 +53,7 @@ export class StoryStage extends Stage {
       cloud: { bootDelayMs: 30_000, shutdownDelayMs: 5_000 },
       controlPlane: { without: ['nodeLifecycle'] },
       kubelets: { lostAfterMs: 40_000 },
+      joins: () => this.machinesJoin,
     });
     this.#sabotage = sabotage;
     this.narrator = new Narrator(this);

@@ -1,4 +1,4 @@
-import { labels } from '@dovetail/core-api';
+import { labels, taints } from '@dovetail/core-api';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 
 import type { Command } from './command.js';
@@ -6,6 +6,8 @@ import type { StoryStage } from './story-stage.js';
 import { attachVolumes } from './volumes.js';
 
 const { nodeClaims, nodePools, nodes, pods } = kubeResources;
+
+type Taint = { readonly key: string };
 
 const poolLabel = (pool: string): object => ({ [labels.nodePool]: pool });
 
@@ -38,6 +40,10 @@ const workloads: readonly Command[] = [
     run: (stage, { app = '', count }) => stage.workloads.budgetAtMost(app, Number(count)),
   },
   {
+    pattern: /^(?<verb>protect|unprotect) (?<app>\S+)$/,
+    run: (stage, { verb, app = '' }) => setProtection(stage, app, verb === 'protect'),
+  },
+  {
     pattern: /^delete pod of (?<app>\S+)$/,
     run: async (stage, { app = '' }) => {
       const [pod] = stage.workloads.podsOf(app);
@@ -48,6 +54,18 @@ const workloads: readonly Command[] = [
     },
   },
 ];
+
+/** Says of one pod of an app that nothing may move it, or of none any more. */
+async function setProtection(stage: StoryStage, app: string, isSet: boolean): Promise<void> {
+  const all = stage.workloads.podsOf(app).filter(({ spec }) => spec?.nodeName !== undefined);
+  const body = {
+    metadata: { annotations: { 'karpenter.sh/do-not-disrupt': isSet ? 'true' : null } },
+  };
+  for (const { metadata } of isSet ? all.slice(0, 1) : all) {
+    const { namespace = '', name } = metadata;
+    await stage.kube.patch({ resource: pods, namespace, name }, { type: 'merge', body });
+  }
+}
 
 /** Users change pools, nodes and claims, as kubectl would. */
 export const userCommands: readonly Command[] = [
@@ -81,6 +99,11 @@ export const userCommands: readonly Command[] = [
       ),
   },
   {
+    pattern: /^(?<verb>taint|untaint) (?<name>\S+)$/,
+    run: (stage, { verb, name = '' }) =>
+      setTaint(stage, stage.narrator.names.actual(name), verb === 'taint'),
+  },
+  {
     pattern: /^copy claim (?<name>\S+)$/,
     run: (stage, { name = '' }) => copyClaim(stage, stage.narrator.names.actual(name)),
   },
@@ -88,6 +111,16 @@ export const userCommands: readonly Command[] = [
 
 const patchPool = (stage: StoryStage, name: string, spec: object): Promise<KubeObject> =>
   stage.kube.patch({ resource: nodePools, name }, { type: 'merge', body: { spec } });
+
+/** As `kubectl taint` sets or takes off the taint of Karpenter's and our retirements. */
+async function setTaint(stage: StoryStage, name: string, isSet: boolean): Promise<void> {
+  const node = await stage.kube.get({ resource: nodes, name });
+  if (node === undefined) throw new Error(`NotFound: node ${name}`);
+  const { taints: held = [] } = (node['spec'] ?? {}) as { readonly taints?: readonly Taint[] };
+  const others = held.filter(({ key }) => key !== taints.disrupted.key);
+  const body = { spec: { taints: isSet ? [...others, taints.disrupted] : others } };
+  await stage.kube.patch({ resource: nodes, name }, { type: 'merge', body });
+}
 
 /** The name of the copy that `copy claim` makes. */
 export const copyNameOf = (name: string): string => `${name}${copySuffix}`;

@@ -6,6 +6,7 @@ import { keepTable } from '@dovetail/test-support/results';
 import { plainWorld } from './draw.js';
 import { keepingWorld } from './keeping-world.js';
 import { shrunk, simulate } from './simulation.js';
+import { noTally, sumOf, type Tally } from './tally.js';
 import type { World } from './world.js';
 
 const program = {
@@ -41,7 +42,7 @@ const settings = {
   world: {
     env: 'WORLD',
     flag: 'world',
-    help: 'Where the stories play: `plain` has two pools and nearly every fault; `keeping` has three pools of forty types, prices that move, and two replicas of each service.',
+    help: 'Where the stories play: `plain` has two pools and nearly every fault; `keeping` has three pools of 48 types, prices that move, and two replicas of each service.',
     fallback: 'plain' as keyof typeof worlds,
     parse: oneOf('plain', 'keeping'),
   },
@@ -55,10 +56,12 @@ async function main(): Promise<void> {
   if (read.kind === 'help') return say(read.text);
   const { seed = randomInt(1_000_000), hours, each } = read.settings;
   const world = worlds[read.settings.world];
-  const sum = { played: 0, hours: 0, lines: 0 };
+  const sum: Sum = { played: 0, hours: 0, lines: 0, tally: noTally };
   const startedMs = performance.now();
   for (let story = seed; sum.hours < hours; story += 1) {
-    const { lines, hours: took, breaches } = await simulate(story, each, { pace: 'calm', world });
+    const simulated = await simulate(story, each, { pace: 'calm', world });
+    const { lines, hours: took, breaches } = simulated;
+    sum.tally = sumOf(sum.tally, simulated.tally);
     sum.played += 1;
     sum.hours += took;
     sum.lines += lines.length;
@@ -72,24 +75,34 @@ async function main(): Promise<void> {
     say(`FAILED: story of seed ${String(story)}, ${String(each)} h: ${breaches.join('; ')}`);
     break;
   }
-  await keepSum(seed, sum, performance.now() - startedMs);
+  await keepSum({ seed, world: read.settings.world }, sum, performance.now() - startedMs);
 }
+
+/** All stories so far together. */
+type Sum = { played: number; hours: number; lines: number; tally: Tally };
+
+/** The title of each world in the report. */
+const titles: Readonly<Record<keyof typeof worlds, string>> = {
+  plain: 'Random stories of users and faults',
+  keeping: 'Random stories of a cluster that is kept cheap',
+};
 
 /**
  * Tells all that was played, and keeps it with KEEP_RESULTS=1. The last line counts the stories.
  */
 async function keepSum(
-  seed: number,
-  { played, hours, lines }: { played: number; hours: number; lines: number },
+  { seed, world }: { readonly seed: number; readonly world: keyof typeof worlds },
+  { played, hours, lines, tally }: Sum,
   tookMs: number,
 ): Promise<void> {
   const broken = process.exitCode === 1 ? 1 : 0;
   const seeds = `${String(seed)} to ${String(seed + played - 1)}`;
+  const happened = Object.entries(tally).map(([what, count]) => `${what} ${String(count)}`);
   await keepTable('simulation', {
-    title: 'Random stories of users and faults',
+    title: titles[world],
     columns: ['seeds', 'stories', 'virtual hours', 'lines played', 'broken', 'minutes'],
     rows: [[seeds, played, hours.toFixed(1), lines, broken, (tookMs / 60_000).toFixed(1)]],
-    summary: [],
+    summary: [`happened: ${happened.join(', ')}`],
   });
   say(`${String(played - broken)} passed, ${String(broken)} failed`);
 }

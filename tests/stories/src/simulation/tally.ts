@@ -20,6 +20,26 @@ export type Tally = {
 
 type Counts = { -readonly [K in keyof Tally]: Tally[K] };
 
+/** Nothing has happened. */
+export const noTally: Tally = {
+  replacements: 0,
+  removals: 0,
+  joint: 0,
+  givenBack: 0,
+  drifts: 0,
+  takeOvers: 0,
+};
+
+/** How often each thing happened in both. */
+export const sumOf = (a: Tally, b: Tally): Tally => ({
+  replacements: a.replacements + b.replacements,
+  removals: a.removals + b.removals,
+  joint: a.joint + b.joint,
+  givenBack: a.givenBack + b.givenBack,
+  drifts: a.drifts + b.drifts,
+  takeOvers: a.takeOvers + b.takeOvers,
+});
+
 const isDisruption = (table: string): boolean => table === 'disruptions.dovetail.sh';
 
 /** Counts what happens to nodes. */
@@ -33,14 +53,7 @@ function countNode(counts: Counts, now: Node, before: Node | undefined, gone: bo
 
 /** Counts from now on. The result tells how far it has come. */
 export function tallied(stage: StoryStage): () => Tally {
-  const counts: Counts = {
-    replacements: 0,
-    removals: 0,
-    joint: 0,
-    givenBack: 0,
-    drifts: 0,
-    takeOvers: 0,
-  };
+  const counts: Counts = { ...noTally };
   const holders = new Map<string, string>();
   stage.store.subscribe(({ table, kind, object, before }) => {
     if (table === 'nodes') countNode(counts, object, before, kind === 'deleted');

@@ -1,4 +1,5 @@
 import type { StoryStage } from '../story-stage.js';
+import { lawsOfBlocks } from './laws-of-blocks.js';
 import { lawsOfCommands } from './laws-of-commands.js';
 import { lawsOfInstances } from './laws-of-instances.js';
 import { lawsOfNodes } from './laws-of-nodes.js';
@@ -32,6 +33,7 @@ const laws: readonly Law[] = [
   ...lawsOfPools,
   ...lawsOfCommands,
   ...lawsOfTaints,
+  ...lawsOfBlocks,
 ];
 
 /** Watches the laws that hold at every moment. */

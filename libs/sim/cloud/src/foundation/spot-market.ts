@@ -1,7 +1,7 @@
 import type { TwinType } from './account.js';
 import { type SpotPrice, spotPriceAt } from './prices.js';
 
-/** Spot pools: of a family or a type, in a zone. What is left out is all of them. */
+/** Spot pools: of a family or a type, in a zone. An absent part stands for all of them. */
 export type SpotPools = {
   readonly family?: string;
   readonly type?: string;
