@@ -3,6 +3,7 @@ import { runMain } from '@dovetail/runtime';
 import { consolidate } from './consolidate.js';
 import { day } from './day.js';
 import { differential } from './differential.js';
+import { disruption } from './disruption.js';
 import { givingWay } from './giving-way.js';
 import { notices } from './notices.js';
 import { planner } from './planner.js';
@@ -22,6 +23,7 @@ const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<v
   consolidate,
   day,
   differential,
+  disruption,
   'giving-way': givingWay,
   notices,
   planner,
@@ -54,6 +56,8 @@ const usage = `usage: npm run bench -- NAME [options]
       how far plans of the built command cost above the best lower bound, on new seeds
   differential [--worlds 1000] [--from 1]
       where Karpenter's plans of small random worlds are cheaper or fuller, and why
+  disruption [--nodes 5000] [--pods 50000] [--budgets 500] [--seconds 30]
+      how long disruption holds the event loop of a reaper, and what it asks
   giving-way [--nodes 500] [--out 51] [--pairs 30]
       how long a batch of pending pods waits for a what-if
   solvers [--pairs 5] [--batches 40] [--pods 300]

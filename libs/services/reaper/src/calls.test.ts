@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 
 import {
   cluster,
+  gone,
   isDeleting,
   reap,
   replacements,
@@ -110,4 +111,29 @@ test('500 notices taint all of their nodes within ten seconds, at 200 calls a se
   expect(made.requests.length).toBeLessThan(4);
   expect(made.requests.flatMap(({ withoutNodes }) => withoutNodes).sort()).toEqual(names);
   expect(cluster.list(kubeResources.nodes)).toHaveLength(names.length);
+});
+
+test('a command that waits for its new node costs no call until it ends', async () => {
+  await started({
+    consolidationPolicy: 'WhenEmptyOrUnderutilized',
+    consolidateAfter: '5s',
+    budgets: [{ nodes: '100%' }],
+  });
+  const claimAnnotations = { 'dovetail.sh/price-per-hour': '0.192000' };
+  for (const name of ['n1', 'n2']) await cluster.node(name, { cpu: '2', claimAnnotations });
+  await cluster.scale('web', 4);
+  const { plans } = replacements({
+    afterMs: 50_000,
+    priceMicrosPerHour: 60_000,
+    node: { cpu: '8' },
+  });
+  const { kube, calls } = metered(cluster.kube, 200);
+  reap({ kube });
+  expect(await cluster.pass(120, () => plans.length > 0, 250)).toBe(true);
+  await cluster.pass(5);
+  calls.length = 0;
+  await cluster.pass(30);
+  const ofCommands = calls.filter((call) => isLook(call) || call.kind === 'Disruption');
+  expect(counted(ofCommands)).toEqual({});
+  expect(await cluster.pass(300, gone('claim-n1'))).toBe(true);
 });

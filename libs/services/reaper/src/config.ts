@@ -125,6 +125,12 @@ export type TerminationConfig = {
    * Draining takes at least this long (Karpenter: 5 s): a pod that was just being bound is seen.
    */
   readonly drainMinMs: number;
+  /**
+   * The longest time that EC2 may hide an instance after its launch; its answers are eventually
+   * consistent. It trades a claim whose instance vanished at once, and that stays this long, for an
+   * instance that outlives its claim.
+   */
+  readonly hiddenMsMax: number;
   /** Pause between looks at a node that drains or waits for volumes (Karpenter: 1 s). */
   readonly drainPauseMs: number;
   /**
@@ -248,6 +254,8 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   termination: {
     concurrency: 100,
     drainMinMs: 5_000,
+    // EC2 is seldom behind by more than seconds. The launcher buys again after half of this.
+    hiddenMsMax: 60_000,
     drainPauseMs: 1_000,
     instancePauseMs: 2_000,
     evictionRetryMs: 1_000,

@@ -76,6 +76,7 @@ export const reaperMetrics: MetricDefinitions = {
   },
   karpenter_voluntary_disruption_failed_validations_total: {
     kind: 'counter',
+    labels: ['consolidation_type'],
     help: 'Commands that no longer held when they were judged again',
   },
   karpenter_voluntary_disruption_queue_failures_total: {

@@ -1,10 +1,11 @@
 import { annotations, renderPromise } from '@dovetail/core-api';
 import { renderRetirement } from '@dovetail/core-disruption';
-import { kubeResources, neverStopping } from '@dovetail/core-ports';
+import { type KubeApi, KubeError, kubeResources, neverStopping } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
 import {
   cluster,
+  gone,
   isDeleting,
   reap,
   replacements,
@@ -97,6 +98,15 @@ test('a node whose taint a person takes off stays, and its command is given up',
   expect([tainted('n1'), isDeleting('claim-n1')]).toEqual([false, false]);
 });
 
+test('a command that fails as it begins is cleaned away, and may begin again', async () => {
+  await dearNodes('all');
+  replacements(cheaper);
+  const { kube, isRefused } = refusingOnce();
+  reap({ config: { consolidation: 'replace' }, kube });
+  expect(await cluster.pass(240, isRefused, 250)).toBe(true);
+  expect(await cluster.pass(600, gone('claim-n3'), 1_000)).toBe(true);
+});
+
 describe('a command of several nodes', () => {
   test('is not taken back while the last of its nodes is being tainted', async () => {
     await dearNodes('all');
@@ -129,6 +139,27 @@ describe('a command of several nodes', () => {
     expect([isDeleting('claim-bought'), hasLogged('replacement-kept')()]).toEqual([false, true]);
   });
 });
+
+/** An API server that refuses the first taint of `n3`, and whose watch of commands lags. */
+function refusingOnce(): { readonly kube: KubeApi; readonly isRefused: () => boolean } {
+  const { kube: whole, clock } = cluster;
+  let isRefused = false;
+  const kube: KubeApi = {
+    ...whole,
+    patch: async (ref, patch, options) => {
+      if (isRefused || !tainting('n3')(ref, patch)) return whole.patch(ref, patch, options);
+      isRefused = true;
+      throw new KubeError('invalid', 'no such patch');
+    },
+    watch: async function* (options, stop) {
+      for await (const event of whole.watch(options, stop)) {
+        if (options.resource.kind === 'Disruption') await clock.sleep(5_000, stop);
+        yield event;
+      }
+    },
+  };
+  return { kube, isRefused: () => isRefused };
+}
 
 /** A node of a command's plan, which keeps room for a pod that is not there any more. */
 const boughtFor = (planId: string): Promise<unknown> =>

@@ -90,6 +90,49 @@ describe('a command that a search found', () => {
   });
 });
 
+describe('the commands of one search', () => {
+  /** One command for each node. */
+  const each = ({ claimUids }: { readonly claimUids: readonly string[] }) =>
+    claimUids.map((uid) => ({
+      claimUids: [uid],
+      openNodes: [],
+      nodesIn: 1,
+      savedMicrosPerHour: 132_000,
+    }));
+  const apart = { ...two, nodesIn: 1, finds: each } as const;
+
+  test('are begun together, after one wait', async () => {
+    await twoNodes();
+    const solver = replacements(apart);
+    reap(searching);
+    expect(await cluster.pass(30, () => solver.requests.length === 2, 1_000)).toBe(true);
+    await cluster.pass(13);
+    expect(commands()).toEqual([]);
+    expect(await cluster.pass(4, () => solver.plans.length === 2, 1_000)).toBe(true);
+    expect([tainted('n1'), tainted('n3')]).toEqual([true, true]);
+    const settled = (): boolean => cluster.names(nodes).join() === 'new-1,new-2';
+    expect(await cluster.pass(90, settled, 1_000)).toBe(true);
+    expect([solver.searches.length, cluster.broken]).toEqual([1, []]);
+  });
+
+  test('wait for their turn where a pool may lose one node at a time', async () => {
+    await twoNodes('1');
+    const solver = replacements({
+      ...apart,
+      finds: () => each({ claimUids: ['n1', 'n3'].map(claimUidOf) }),
+    });
+    reap(searching);
+    expect(await cluster.pass(40, () => solver.plans.length === 1, 1_000)).toBe(true);
+    expect([tainted('n1'), tainted('n3')].filter(Boolean)).toHaveLength(1);
+    const settled = (): boolean => cluster.names(nodes).join() === 'new-1,new-2';
+    expect(await cluster.pass(240, settled, 1_000)).toBe(true);
+    expect(cluster.broken).toEqual([]);
+  });
+});
+
+const claimUidOf = (node: string): string =>
+  cluster.find(kubeResources.nodeClaims, `claim-${node}`)?.metadata.uid ?? '';
+
 test('a search that found nothing comes again after a minute at the soonest', async () => {
   await twoNodes();
   const solver = replacements({ ...two, finds: () => [] });

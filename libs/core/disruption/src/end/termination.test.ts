@@ -21,6 +21,7 @@ describe('ending a node', () => {
     nowMs,
     endingSinceMs: nowMs - 5_000,
     drainMinMs: 5_000,
+    hiddenMsMax: 60_000,
     ...more,
   });
   const told: NodeClaim = {
@@ -35,6 +36,13 @@ describe('ending a node', () => {
       },
     ],
   };
+  const launched = (of: NodeClaim, lastTransitionMs: number): NodeClaim => ({
+    ...of,
+    conditions: [
+      ...of.conditions.filter(({ type }) => type !== 'Launched'),
+      { type: 'Launched', status: 'True', reason: 'Launched', message: '', lastTransitionMs },
+    ],
+  });
   const attachment = { uid: 'a', name: 'a', resourceVersion: '1', nodeName: 'n1' };
   test.each<[string, Partial<TerminationFacts>, string]>([
     ['taints first', { node: node('n1'), pods: [pod('a')] }, 'taint'],
@@ -66,6 +74,16 @@ describe('ending a node', () => {
     [
       'lets go of it once EC2 was told to end it',
       { instance: 'missing', node: node('n1', { ready: false }), claim: told },
+      'release',
+    ],
+    [
+      'ends it again while EC2 may hide it for being new',
+      { instance: 'missing', node: undefined as never, claim: launched(told, nowMs - 59_999) },
+      'terminate',
+    ],
+    [
+      'and lets go of it a minute after the launch',
+      { instance: 'missing', node: undefined as never, claim: launched(told, nowMs - 60_000) },
       'release',
     ],
     [

@@ -2,7 +2,7 @@ import type { NodeClaim } from '@dovetail/core-api';
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import type { Node, Pod, VolumeAttachment } from '@dovetail/core-kube-model';
 
-import { isToldToEnd, terminationDeadlineMs } from '../facts/view.js';
+import { conditionTrueSinceMs, isToldToEnd, terminationDeadlineMs } from '../facts/view.js';
 import { type DrainPlan, planDrain } from './drain.js';
 
 /**
@@ -32,6 +32,8 @@ export type TerminationFacts = {
    * waits 5 s).
    */
   readonly drainMinMs: number;
+  /** The longest time that EC2 may hide an instance after its launch. */
+  readonly hiddenMsMax: number;
 };
 
 /**
@@ -71,13 +73,21 @@ const isUnseen = ({ instance, node }: TerminationFacts): boolean =>
   instance === 'missing' && node?.ready !== true;
 
 /**
+ * Whether EC2 may not show the instance only because it is new. EC2's answers are eventually
+ * consistent: it does not know the instance when it is told to end it, either.
+ */
+const mayBeHidden = ({ claim, nowMs, hiddenMsMax }: TerminationFacts): boolean =>
+  nowMs - (conditionTrueSinceMs(claim, 'Launched') ?? claim.createdMs) < hiddenMsMax;
+
+/**
  * Whether the instance is gone: EC2 says so, or nobody sees it after EC2 was told to end it. To end
- * an instance that is gone does nothing, and one that is only hidden must not stay.
+ * an instance that is gone does nothing. One that is only hidden must not stay: its Node would join
+ * after its claim is gone.
  */
 const isGone = (facts: TerminationFacts): boolean =>
   facts.instance === 'terminated' ||
   facts.instance === 'never-launched' ||
-  (isUnseen(facts) && isToldToEnd(facts.claim));
+  (isUnseen(facts) && isToldToEnd(facts.claim) && !mayBeHidden(facts));
 
 /**
  * Decides the next step of ending a node, for every cause: taint, drain, wait for volumes,

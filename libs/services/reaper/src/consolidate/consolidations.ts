@@ -3,6 +3,7 @@ import {
   type CandidateOptions,
   type Candidates,
   candidatesInSteps,
+  type Command,
   consolidationCandidates,
   type DisruptionNote,
 } from '@dovetail/core-disruption';
@@ -13,6 +14,7 @@ import { Turns } from '@dovetail/service-kit';
 import type { ReaperContext } from '../context.js';
 import { tellExhausted, tellStays } from '../outside/disruption-events.js';
 import type { Commands } from '../retire/commands.js';
+import { countOutdated } from '../retire/disruption-counts.js';
 import type { Retirer } from '../retire/retirer.js';
 import { placesOf } from '../retire/under-used.js';
 import { judgeLive } from './judging.js';
@@ -101,7 +103,7 @@ export class Consolidations {
     for (const { view, notes } of stays) tellStays(this.#context.events, view, at(notes, 0));
     for (const { pool, note } of exhausted) tellExhausted(this.#context.events, pool, note);
     const next = await this.#next(found, stop);
-    if (next.kind === 'command') return this.#carryOut(next.proposed, stop);
+    if (next.kind === 'commands') return this.#carryOut(next.proposed, stop);
     if (next.kind === 'nothing')
       this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
   }
@@ -121,7 +123,7 @@ export class Consolidations {
     // Each round searches the commands of several nodes once.
     const isTogether = consolidation === 'all' && canRecord && this.#looked.size === 0;
     const together = isTogether ? await searchTogether(this.#context, found, stop) : undefined;
-    if (together !== undefined) return { kind: 'command', proposed: together };
+    if (together !== undefined) return { kind: 'commands', proposed: [together] };
     return this.#oneByOne(found, canRecord, stop);
   }
 
@@ -143,7 +145,7 @@ export class Consolidations {
       if (judged?.kind === 'stays') this.#tell(candidate, judged.note);
       if (judged?.kind !== 'command') continue;
       this.#looked.clear();
-      return { kind: 'command', proposed: { ...judged, candidates: [candidate] } };
+      return { kind: 'commands', proposed: [{ ...judged, candidates: [candidate] }] };
     }
     this.#looked.clear();
     for (const uid of this.#said.keys())
@@ -185,23 +187,32 @@ export class Consolidations {
     };
   }
 
-  /** Waits, judges the command again on what is there then, and begins it if it still stands. */
-  async #carryOut(proposed: Proposed, stop: StopSignal): Promise<void> {
+  /**
+   * Waits, judges each command again on what is there then, and begins it if it still stands. Those
+   * that have begun count: their nodes are going, and their pods need their room.
+   */
+  async #carryOut(proposed: readonly Proposed[], stop: StopSignal): Promise<void> {
     const { deps, config } = this.#context;
-    const { command, candidates } = proposed;
-    const nodes = candidates.map(({ view }) => view.node.name);
-    const about = { command: command.name, nodes };
-    const text = nodes.join(', ');
-    deps.log.info('consolidation-proposed', `${text} may go: ${placesOf(command)}`, about);
-    await deps.clock.sleep(config.disruption.validationDelayMs, stop);
-    if (stop.aborted) return;
-    const again = await this.#judgeAgain(proposed);
-    if (again === undefined) {
-      deps.metrics.count('karpenter_voluntary_disruption_failed_validations_total');
-      deps.log.info('consolidation-outdated', `${text} stay: they are needed again`, about);
-      return;
+    for (const { command } of proposed) {
+      const about = { command: command.name, nodes: nodesOf(command) };
+      const message = `${nodesOf(command).join(', ')} may go: ${placesOf(command)}`;
+      deps.log.info('consolidation-proposed', message, about);
     }
-    await this.#begin(again);
+    await deps.clock.sleep(config.disruption.validationDelayMs, stop);
+    for (const one of proposed) {
+      if (stop.aborted) return;
+      const again = await this.#judgeAgain(one);
+      if (again === undefined) this.#tellOutdated(one.command);
+      else await this.#begin(again);
+    }
+  }
+
+  #tellOutdated(command: Command): void {
+    const { deps } = this.#context;
+    countOutdated(deps.metrics, command);
+    const message = `${nodesOf(command).join(', ')} stay: they are needed again`;
+    const about = { command: command.name, nodes: nodesOf(command) };
+    deps.log.info('consolidation-outdated', message, about);
   }
 
   /**
@@ -238,3 +249,6 @@ export class Consolidations {
     });
   }
 }
+
+const nodesOf = ({ nodesOut }: Command): readonly string[] =>
+  nodesOut.map(({ nodeName }) => nodeName);

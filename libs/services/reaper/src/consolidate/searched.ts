@@ -13,10 +13,16 @@ import { type Proposed, sameAmong } from './together.js';
  */
 const foundMsMax = 600_000;
 
-/** `nothing`: a whole round found no command. `later`: another search may find one. */
+/**
+ * Commands that may be carried out side by side. `nothing`: a whole round found no command.
+ * `later`: another search may find one.
+ */
 export type NextProposed =
-  | { readonly kind: 'command'; readonly proposed: Proposed }
+  | { readonly kind: 'commands'; readonly proposed: readonly Proposed[] }
   | { readonly kind: 'nothing' | 'later' };
+
+/** A command that was found, with its nodes as they are now. */
+type Searched = { readonly command: FoundCommand; readonly candidates: readonly Candidate[] };
 
 /** The parts of the cluster that proposing reads and tells. */
 type Proposing = {
@@ -42,19 +48,44 @@ export class SearchedCommands {
     this.#context = context;
   }
 
-  /** The next command that stands on live state. Searches when none is left. */
+  /**
+   * The next commands that stand on live state, as many as budgets allow together. Searches when
+   * none is left.
+   */
   async next(proposing: Proposing, stop: StopSignal): Promise<NextProposed> {
     const { clock } = this.#context.deps;
     if (this.#found.length === 0 || clock.nowMs() - this.#foundMs >= foundMsMax) {
       const ended = await this.#search(proposing.found);
       if (ended !== undefined) return { kind: ended };
     }
-    for (let one = this.#found.shift(); one !== undefined; one = this.#found.shift()) {
+    const proposed: Proposed[] = [];
+    for (const one of this.#within(proposing.found)) {
       if (stop.aborted) break;
-      const proposed = await this.#proposed(one, proposing);
-      if (proposed !== undefined) return { kind: 'command', proposed };
+      const stands = await this.#proposed(one, proposing);
+      if (stands !== undefined) proposed.push(stands);
     }
-    return { kind: 'later' };
+    return proposed.length > 0 ? { kind: 'commands', proposed } : { kind: 'later' };
+  }
+
+  /** Takes the commands whose nodes may go now, together. Others wait if budgets hold them. */
+  #within(found: Candidates): readonly Searched[] {
+    const taken: Searched[] = [];
+    let nodes: readonly Candidate[] = [];
+    const waiting: FoundCommand[] = [];
+    for (const command of this.#found) {
+      const named = new Set(command.claimUids);
+      const its = found.beyondBudgets.filter(({ view }) => named.has(view.claim.uid));
+      const all = [...nodes, ...its];
+      if (its.length < named.size) continue;
+      if (sameAmong(all, { ...found, candidates: all }) === undefined) {
+        waiting.push(command);
+        continue;
+      }
+      taken.push({ command, candidates: its });
+      nodes = all;
+    }
+    this.#found = waiting;
+    return taken;
   }
 
   /** Searches anew; answers why there is nothing to carry out, if there is not. */
@@ -74,15 +105,11 @@ export class SearchedCommands {
 
   /** The command on what is there now; undefined if it does not stand. */
   async #proposed(
-    { claimUids, openNodes }: FoundCommand,
-    { found, canRecord, tell }: Proposing,
+    { command: { claimUids, openNodes }, candidates }: Searched,
+    { canRecord, tell }: Proposing,
   ): Promise<Proposed | undefined> {
     for (const uid of claimUids) this.#refused.add(uid);
     if (claimUids.length > 1 && !canRecord) return undefined;
-    const named = new Set(claimUids);
-    const nodes = found.candidates.filter(({ view }) => named.has(view.claim.uid));
-    const candidates = nodes.length === named.size ? sameAmong(nodes, found) : undefined;
-    if (candidates === undefined) return undefined;
     const judged = await judgeLive(this.#context, candidates, { mayBuy: canRecord, openNodes });
     if (judged?.kind === 'stays') for (const one of candidates) tell(one, judged.note);
     return judged?.kind === 'command' ? { ...judged, candidates, openNodes } : undefined;

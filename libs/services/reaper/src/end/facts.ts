@@ -75,9 +75,9 @@ async function beginningsOf(
   const { deps, config } = context;
   const instance = await instanceOf(context, claim, node, stop);
   const nowMs = deps.clock.nowMs();
-  const { drainMinMs } = config.termination;
+  const { drainMinMs, hiddenMsMax } = config.termination;
   const { podEndingSeenMs } = context.cluster;
-  const times = { nowMs, endingSinceMs, drainMinMs, podEndingSeenMs };
+  const times = { nowMs, endingSinceMs, drainMinMs, hiddenMsMax, podEndingSeenMs };
   const facts = { claim, instance, ...times, pods: [], attachments: [] };
   return node === undefined ? facts : { ...facts, node };
 }

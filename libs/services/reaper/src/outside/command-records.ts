@@ -5,7 +5,7 @@ import {
   commandRecordOf,
   type CommandRecordParts,
 } from '@dovetail/core-api';
-import { KubeError, type KubeObject, kubeResources } from '@dovetail/core-ports';
+import { KubeError, type KubeObject, kubeResources, type Log } from '@dovetail/core-ports';
 import { changeLive } from '@dovetail/service-kit';
 
 import type { ReaperDeps } from '../deps.js';
@@ -16,23 +16,26 @@ const resource = kubeResources.disruptions;
 export const servesCommandRecords = ({ kube }: Pick<ReaperDeps, 'kube'>): Promise<boolean> =>
   kube.serves(resource);
 
+/** A command as its object says it. Undefined, and logged: it cannot be read. */
+export function readRecord(log: Log, object: KubeObject): CommandRecord | undefined {
+  const read = commandRecordOf(object);
+  if (read.ok) return read.value;
+  const { name } = object.metadata;
+  const message = `Disruption ${name} cannot be read: ${read.field} is ${read.value}; ${read.remedy}`;
+  log.warn('command-unreadable', message, { command: name });
+  return undefined;
+}
+
 /**
- * All commands as the API server has them now. None, where it does not know them.
- * One that cannot be read is logged and left out: its nodes are given back.
+ * The command of this name as the API server has it now. Undefined: there is none, or it cannot be
+ * read.
  */
-export async function readCommandRecords(
-  deps: Pick<ReaperDeps, 'kube' | 'log'>,
-): Promise<readonly CommandRecord[]> {
-  if (!(await servesCommandRecords(deps))) return [];
-  const objects = await deps.kube.list(resource);
-  return objects.flatMap((object) => {
-    const read = commandRecordOf(object);
-    if (read.ok) return [read.value];
-    const { name } = object.metadata;
-    const message = `Disruption ${name} cannot be read: ${read.field} is ${read.value}; ${read.remedy}`;
-    deps.log.warn('command-unreadable', message, { command: name });
-    return [];
-  });
+export async function readCommandRecord(
+  { kube, log }: Pick<ReaperDeps, 'kube' | 'log'>,
+  name: string,
+): Promise<CommandRecord | undefined> {
+  const object = await kube.get({ resource, name });
+  return object === undefined ? undefined : readRecord(log, object);
 }
 
 /**
@@ -46,7 +49,7 @@ export async function writeCommandRecord(
   const { kube } = deps;
   const written = await createRecord(kube, parts);
   if (written !== 'exists') return written;
-  const held = (await readCommandRecords(deps)).find(({ name }) => name === parts.name);
+  const held = await readCommandRecord(deps, parts.name);
   if (held?.endedMs === undefined) return undefined;
   await deleteCommandRecord(kube, held);
   const again = await createRecord(kube, parts);

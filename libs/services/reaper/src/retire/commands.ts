@@ -19,7 +19,7 @@ import type { ReaperContext } from '../context.js';
 import { channelOf, source } from '../deps.js';
 import {
   deleteCommandRecord,
-  readCommandRecords,
+  readCommandRecord,
   servesCommandRecords,
   writeCommandEnd,
   writeCommandPhase,
@@ -28,6 +28,7 @@ import {
 import { planOfCommand } from './command-plan.js';
 import { partsOf } from './command-told.js';
 import { countCommand, countTakenBack } from './disruption-counts.js';
+import { KnownCommands } from './known-commands.js';
 import {
   carriedAmong,
   type CarriedNode,
@@ -69,27 +70,20 @@ export class Commands {
   readonly #retirer: Retirer;
   /** The command that is being begun here: until then, it is not looked at. */
   #beginning: string | undefined;
-  /** The commands at the last look. Undefined before the first. */
-  #known: readonly CommandRecord[] | undefined;
-  /** When the first of the commands that are over is to be deleted. */
-  #nextForgottenMs = Infinity;
+  readonly #known: KnownCommands;
   #isAbsenceTold = false;
   readonly #wake: Wake;
 
   constructor(context: ReaperContext, retirer: Retirer) {
     this.#context = context;
     this.#retirer = retirer;
+    this.#known = new KnownCommands(context.deps);
     this.#wake = new Wake(context.deps.clock);
-  }
-
-  /** Whether a command is being carried out, as far as it is known here. */
-  #isUnderWay(): boolean {
-    return (this.#known ?? []).length > 0 || this.#carriers().length > 0;
   }
 
   /** Whether the commands of a predecessor are known, so that others may begin. */
   isKnown(): boolean {
-    return this.#known !== undefined;
+    return this.#known.isSynced();
   }
 
   /** Whether the cluster can hold commands. Without their definition one node at a time goes. */
@@ -106,17 +100,25 @@ export class Commands {
   }
 
   async run(stop: StopSignal): Promise<void> {
+    await Promise.all([this.#known.watch(() => this.#wake.raise(), stop), this.#looks(stop)]);
+  }
+
+  async #looks(stop: StopSignal): Promise<void> {
     const { deps, cluster, config } = this.#context;
     while (!stop.aborted) {
-      const isToLook =
-        this.#known === undefined ||
-        this.#isUnderWay() ||
-        deps.clock.nowMs() >= this.#nextForgottenMs;
-      const isWell = !cluster.synced() || !isToLook || (await this.#turn());
+      const isToLook = cluster.synced() && this.isKnown() && this.#isToLook();
+      const isWell = !isToLook || (await this.#turn());
       const { passIntervalMs } = config.disruption;
       if (isToLook) await deps.clock.sleep(isWell ? lookMs : passIntervalMs, stop);
       else await this.#wake.wait(stop, passIntervalMs);
     }
+  }
+
+  /** Whether a command is being carried out, or one that is over is to be deleted. */
+  #isToLook(): boolean {
+    const nowMs = this.#context.deps.clock.nowMs();
+    const isDue = ({ endedMs = -Infinity }: CommandRecord): boolean => nowMs >= endedMs + keptMs;
+    return this.#known.all().some(isDue) || this.#carriers().length > 0;
   }
 
   /** Looks at the commands; answers whether that went well. */
@@ -149,14 +151,16 @@ export class Commands {
 
   async #look(): Promise<void> {
     const { deps } = this.#context;
-    const [records, over] = underWayAmong(await readCommandRecords(deps));
-    this.#known = records;
-    this.#nextForgottenMs = Infinity;
-    for (const record of over) await this.#deleteOld(record);
-    for (const record of records) if (record.name !== this.#beginning) await this.#advance(record);
-    const known = new Set(records.map(({ name }) => name));
+    for (const record of this.#known.all()) {
+      if (record.name === this.#beginning) continue;
+      if (record.endedMs === undefined) await this.#advance(record);
+      else await this.#deleteOld(record, record.endedMs);
+    }
     for (const { node, claim, retirement, command } of this.#carriers()) {
-      if (known.has(command) || command === this.#beginning) continue;
+      if (command === this.#beginning || this.#isUnderWay(command)) continue;
+      // The watch may be behind.
+      const record = await readCommandRecord(deps, command);
+      if (record !== undefined && record.endedMs === undefined) continue;
       const message = `its command ${command} is not there any more`;
       const notes = [note('command-incomplete', message, { command })];
       const view = { ...this.#context.cluster.viewOf(claim), node };
@@ -164,12 +168,16 @@ export class Commands {
     }
   }
 
+  #isUnderWay(command: string): boolean {
+    return this.#known.all().some(({ name, endedMs }) => name === command && endedMs === undefined);
+  }
+
   /** Deletes a command that was over long ago. */
-  async #deleteOld(record: Over): Promise<void> {
+  async #deleteOld(record: CommandRecord, endedMs: number): Promise<void> {
     const { kube, clock } = this.#context.deps;
-    const dueMs = record.endedMs + keptMs;
-    if (clock.nowMs() >= dueMs) await deleteCommandRecord(kube, record);
-    else this.#nextForgottenMs = Math.min(this.#nextForgottenMs, dueMs);
+    if (clock.nowMs() < endedMs + keptMs) return;
+    await deleteCommandRecord(kube, record);
+    this.#known.forget(record);
   }
 
   async #advance(record: CommandRecord): Promise<void> {
@@ -238,6 +246,7 @@ export class Commands {
     const { deps } = this.#context;
     if (record.phase === undefined) await deleteCommandRecord(deps.kube, record);
     else await writeCommandEnd(deps.kube, record, deps.clock.nowMs());
+    this.#known.forget(record);
     const { name, phase = 'none' } = record;
     const message = `${name} is over; its last phase was ${phase}`;
     deps.log.info('command-over', message, { command: name, phase });
@@ -247,7 +256,10 @@ export class Commands {
   async #write(record: CommandRecord, phase: CommandPhase, why?: DisruptionNote): Promise<boolean> {
     const { deps, cluster } = this.#context;
     const stands = await writeCommandPhase(deps.kube, record, phase, why?.message);
-    if (!stands) return false;
+    if (!stands) {
+      if ((await readCommandRecord(deps, record.name)) === undefined) this.#known.forget(record);
+      return false;
+    }
     if (phase === 'Ending') countCommand(deps.metrics, cluster, record);
     if (phase === 'TakenBack') countTakenBack(deps.metrics, record);
     const { name, nodesOut } = record;
@@ -293,7 +305,7 @@ export class Commands {
     const { deps, config } = this.#context;
     const record = await writeCommandRecord(deps, partsOf(command, plan));
     if (record === undefined) return;
-    this.#known = [...(this.#known ?? []), record];
+    this.#known.note(record);
     const named = { disruption: command.name, ...(plan === undefined ? {} : { planId: plan.id }) };
     await inParallel(candidates, membersAtOnce, (candidate) =>
       this.#retirer.begin(candidate.view, ...this.#retirementOf(command, candidate, named)),
@@ -311,15 +323,3 @@ export class Commands {
     deps.log.info('command-published', message, about);
   }
 }
-
-type Over = CommandRecord & { readonly endedMs: number };
-
-/** The commands that are under way, and those that are over. */
-const underWayAmong = (
-  records: readonly CommandRecord[],
-): readonly [readonly CommandRecord[], readonly Over[]] => [
-  records.filter(({ endedMs }) => endedMs === undefined),
-  records.flatMap((record) =>
-    record.endedMs === undefined ? [] : [{ ...record, endedMs: record.endedMs }],
-  ),
-];

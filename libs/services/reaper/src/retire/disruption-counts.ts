@@ -1,5 +1,11 @@
 import { type CommandRecord, labels } from '@dovetail/core-api';
-import { causeOf, type NodeView, type Retirement, shownCause } from '@dovetail/core-disruption';
+import {
+  causeOf,
+  type Command,
+  type NodeView,
+  type Retirement,
+  shownCause,
+} from '@dovetail/core-disruption';
 import { isReschedulable } from '@dovetail/core-kube-model';
 import type { Metrics } from '@dovetail/core-ports';
 import {
@@ -109,6 +115,12 @@ export function countCommand(
   );
   countDecision(metrics, pools, decidedBy(record));
 }
+
+/** Counts a command that no longer stood at its second look. */
+export const countOutdated = (metrics: Metrics, { nodesOut }: Pick<Command, 'nodesOut'>): void =>
+  metrics.count('karpenter_voluntary_disruption_failed_validations_total', {
+    consolidation_type: typeOf('underutilized', nodesOut.length),
+  });
 
 const failures = 'karpenter_voluntary_disruption_queue_failures_total';
 
