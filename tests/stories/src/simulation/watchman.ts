@@ -22,8 +22,8 @@ export type Story = {
 };
 
 /**
- * A law that holds at every moment: it looks at what happens, and tells of breaches. What it
- * returns looks again after each line of the story.
+ * A law that holds at every moment: it looks at what happens, and tells of breaches. The function
+ * that it returns looks again after each line of the story.
  */
 export type Law = (story: Story) => void | (() => void);
 
