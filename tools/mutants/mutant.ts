@@ -10,4 +10,6 @@ export type Mutant = {
   readonly means: string;
   /** The test files that must notice it: a path, or the beginning of one. */
   readonly tests: string;
+  /** A pattern of the names of the tests that must notice it. Absent: any of them may. */
+  readonly named?: string;
 };

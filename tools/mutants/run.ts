@@ -35,7 +35,7 @@ async function noticedBy(copy: string, mutant: Mutant): Promise<string | undefin
   const text = readFileSync(file, 'utf8');
   writeFileSync(file, planted(text, mutant));
   try {
-    return await firstFailure(copy, mutant.tests);
+    return await firstFailure(copy, mutant);
   } finally {
     writeFileSync(file, text);
   }
@@ -50,13 +50,14 @@ async function exitCodeOf(cwd: string, args: readonly string[]): Promise<number 
   return code;
 }
 
-async function firstFailure(copy: string, tests: string): Promise<string | undefined> {
+async function firstFailure(copy: string, { tests, named }: Mutant): Promise<string | undefined> {
   const outputFile = join(copy, 'mutant.json');
   const isOfSystem = systemFolders.some((folder) => tests.startsWith(folder));
   const config = ['--config', isOfSystem ? 'tests/vitest.config.mjs' : 'vitest.config.mjs'];
   const ends = ['--bail', '1', '--testTimeout', String(limits.testMs)];
   const report = ['--reporter', 'json', '--outputFile', outputFile];
-  const code = await exitCodeOf(copy, [...config, ...ends, ...report, tests]);
+  const chosen = named === undefined ? [] : ['--testNamePattern', named];
+  const code = await exitCodeOf(copy, [...config, ...ends, ...report, ...chosen, tests]);
   if (code === 0) return undefined;
   return code === null ? 'a test that hangs' : failureIn(readFileSync(outputFile, 'utf8'));
 }

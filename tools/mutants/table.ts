@@ -1,3 +1,4 @@
+import { keepingMutants } from './keeping.js';
 import { launcherMutants } from './launcher.js';
 import type { Mutant } from './mutant.js';
 import { platformMutants } from './platform.js';
@@ -11,6 +12,7 @@ export const mutants: readonly Mutant[] = [
   ...reaperMutants,
   ...launcherMutants,
   ...platformMutants,
+  ...keepingMutants,
 ];
 
 /** The text of a file with the mistake in it. Throws if the line is not there exactly once. */

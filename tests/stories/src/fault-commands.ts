@@ -40,6 +40,13 @@ const processes: readonly Command[] = [
     },
   },
   {
+    pattern: /^lease writes of (?<replica>\S+) (?<what>fail|go on)$/,
+    run: (stage, { replica = '', what }) => {
+      if (what === 'fail') stage.leaseless.add(replica);
+      else stage.leaseless.delete(replica);
+    },
+  },
+  {
     pattern: /^clock of (?<replica>\S+) is right$/,
     run: (stage, { replica = '' }) => {
       stage.process(replica).clock.set();
@@ -49,6 +56,11 @@ const processes: readonly Command[] = [
 ];
 
 const kubernetes: readonly Command[] = [
+  {
+    pattern: /^kube spoils 1 in (?<every>\d+) calls of (?<service>\S+)$/,
+    run: (stage, { every, service = '' }) => stage.faultsOf(service).every(Number(every)),
+  },
+
   {
     pattern: /^kube (?<what>refuses|throttles) (?<times>\d+) (?:writes|calls) of (?<service>\S+)$/,
     run: (stage, { what, times, service = '' }) => {
@@ -139,6 +151,10 @@ const ec2: readonly Command[] = [
     pattern: /^ec2 shows instances after (?<length>\d+[smh])$/,
     run: (stage, { length }) => stage.twin.setConsistency(msOf(length)),
   },
+  {
+    pattern: /^machines (?<what>do not join|join)$/,
+    run: (stage, { what }) => void (stage.machinesJoin = what === 'join'),
+  },
   { pattern: /^ec2 answers$/, run: (stage) => stage.twin.gate.endFailures() },
   {
     pattern: /^ec2 loses the tags of (?<name>\S+)$/,
@@ -160,6 +176,8 @@ export const faultCommands: readonly Command[] = [
         life.wake();
         clock.set();
       }
+      stage.leaseless.clear();
+      stage.machinesJoin = true;
       for (const role of roles) stage.server.delay(streamOf(role), 0);
       stage.server.newestFirst = false;
       stage.server.loseAnswers(0);

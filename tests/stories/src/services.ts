@@ -45,8 +45,29 @@ export type Process = { readonly life: Mortal<Ports>; readonly clock: ProcessClo
 /** As the services' settings have it by default. */
 const leaseMs = 15_000;
 
+/** The settings of services that a story changes. */
+export type Settings = {
+  readonly consolidation: (typeof defaultReaperConfig)['consolidation'];
+  /** Karpenter's gate SpotToSpotConsolidation. */
+  readonly spotToSpot: boolean;
+  /** How often the launcher reads the prices, in milliseconds. */
+  readonly priceRefreshMs: number;
+};
+
+/** Under-used nodes go where a story's pool says so. */
+export const defaultSettings: Settings = {
+  consolidation: 'all',
+  spotToSpot: false,
+  priceRefreshMs: defaultLauncherConfig.discovery.priceRefreshMs,
+};
+
 /** The dependencies of a process besides its ports. */
-function around(stage: Stage, name: ServiceName, replica: string, { life, clock }: Process) {
+function around(
+  stage: Stage,
+  name: ServiceName,
+  replica: string,
+  { life, clock, settings }: Process & { readonly settings: Settings },
+) {
   const { log, metrics } = stage;
   const deps = { ...life.ports, clock, log, metrics, hash, vitals: noVitals };
   const leadership = (): Leadership =>
@@ -60,7 +81,7 @@ function around(stage: Stage, name: ServiceName, replica: string, { life, clock 
     });
   const channel = { ...stage.channel, clock, bus: life.ports.bus, source: name };
   const serverClock = { aheadMs: () => clock.nowMs() - stage.clock.nowMs() };
-  return { deps, leadership, channel, serverClock };
+  return { deps, leadership, channel, serverClock, settings };
 }
 type Around = ReturnType<typeof around>;
 
@@ -83,16 +104,25 @@ const starts: Readonly<
     const port = inThread(engine, clock);
     return createSolver({ ...deps, channel, engine: port }, defaultSolverConfig).run(stop);
   },
-  launcher: ({ deps, leadership }, _replica, stop) =>
+  launcher: ({ deps, leadership, settings: { priceRefreshMs } }, _replica, stop) =>
     createLauncher(
       { ...deps, leadership: leadership(), userData: userDataRenderer },
-      { clusterName, region: 'us-west-2', ...defaultLauncherConfig },
+      {
+        clusterName,
+        region: 'us-west-2',
+        ...defaultLauncherConfig,
+        discovery: { ...defaultLauncherConfig.discovery, priceRefreshMs },
+      },
     ).run(stop),
-  reaper: ({ deps, leadership, serverClock }, _replica, stop) =>
+  reaper: ({ deps, leadership, serverClock, settings }, _replica, stop) =>
     createReaper(
       { ...deps, serverClock, leadership: leadership() },
-      // Under-used nodes go where a story's pool says so.
-      { clusterName, ...defaultReaperConfig, consolidation: 'all' },
+      {
+        clusterName,
+        ...defaultReaperConfig,
+        consolidation: settings.consolidation,
+        spotToSpot: settings.spotToSpot,
+      },
     ).run(stop),
 };
 
@@ -106,11 +136,17 @@ export type Host = {
 /** A planted bug: what a service's ports do instead of what it asks. */
 export type Sabotage = (service: ServiceName, ports: Ports, host: Host) => Ports;
 
-/** Between a service and the API server: faults, and witnesses of what it does. */
-type Between = (service: ServiceName, kube: KubeApi) => KubeApi;
+/** Between a replica and the API server: faults, and witnesses of what it does. */
+type Between = (service: ServiceName, replica: string, kube: KubeApi) => KubeApi;
 
 /** The stage of a replica, and what stands between it and the rest. */
-type StartOptions = { readonly between: Between; readonly sabotage?: Sabotage | undefined };
+type StartOptions = {
+  readonly between: Between;
+  readonly settings: Settings;
+  /** Called when the replica asks another service for something. */
+  readonly asks: (service: ServiceName) => void;
+  readonly sabotage?: Sabotage | undefined;
+};
 
 const unspoilt: Sabotage = (_service, ports) => ports;
 
@@ -119,24 +155,31 @@ export function startService(
   stage: Stage,
   name: ServiceName,
   replica: string,
-  { between, sabotage = unspoilt }: StartOptions,
+  { between, settings, asks, sabotage = unspoilt }: StartOptions,
 ): Process {
   const { cloud, log } = stage;
   const denied = (what: string): void => log.error('denied', `${replica}: ${what}`);
-  const bus = guardedBus(stage.connect(), busRights(clusterName, name), denied);
+  const guarded = guardedBus(stage.connect(), busRights(clusterName, name), denied);
+  const bus: Ports['bus'] = {
+    ...guarded,
+    request: (...request) => {
+      asks(name);
+      return guarded.request(...request);
+    },
+  };
   const holdUp = (durationMs: number): void => {
     life.pause();
     void stage.clock.sleep(durationMs, stage.stop.signal).then(() => life.wake());
   };
-  const ports = { kube: between(name, stage.kube), cloud, queue: cloud, bus };
+  const ports = { kube: between(name, replica, stage.kube), cloud, queue: cloud, bus };
   const life: Mortal<Ports> = new Mortal(
     sabotage(name, ports, { stage, holdUp }),
     undefined,
     stage.stop.signal,
   );
   const process = { life, clock: new ProcessClock(stage.clock, life) };
-  starts[name](around(stage, name, replica, process), replica, life.stop).catch((error: unknown) =>
-    stage.log.error('died', `${replica}: ${String(error)}`),
+  starts[name](around(stage, name, replica, { ...process, settings }), replica, life.stop).catch(
+    (error: unknown) => stage.log.error('died', `${replica}: ${String(error)}`),
   );
   return process;
 }

@@ -1,4 +1,4 @@
-import type { KubeApi, ObjectRef } from '@dovetail/core-ports';
+import { type KubeApi, KubeError, kubeResources, type ObjectRef } from '@dovetail/core-ports';
 import { catalogTypes, type TwinType } from '@dovetail/sim-cloud';
 import { KubeFaults } from '@dovetail/sim-kube';
 import { type Death, region, Stage, Workloads } from '@dovetail/sim-stage';
@@ -6,11 +6,13 @@ import { type Death, region, Stage, Workloads } from '@dovetail/sim-stage';
 import { runCommand } from './commands.js';
 import { Narrator } from './narrator.js';
 import {
+  defaultSettings,
   type Process,
   type Sabotage,
   type ServiceName,
   serviceNames,
   serviceOf,
+  type Settings,
   startService,
 } from './services.js';
 import type { Scene } from './transcript.js';
@@ -31,6 +33,14 @@ export class StoryStage extends Stage {
   readonly troubles: Troubles;
   /** Called before a service deletes a pod. */
   onPodDeletion: (deletion: PodDeletion) => void = () => undefined;
+  /** The settings of services that start from now on. */
+  settings: Settings = defaultSettings;
+  /** When a service asked another one for something, in milliseconds since 1970. */
+  readonly asked: { readonly service: ServiceName; readonly atMs: number }[] = [];
+  /** Replicas whose writes of Leases fail. */
+  readonly leaseless = new Set<string>();
+  /** Whether machines that boot become nodes. */
+  machinesJoin = true;
   readonly #processes = new Map<string, Process>();
   readonly #kubeFaults = new Map<ServiceName, KubeFaults>(
     serviceNames.map((name) => [name, new KubeFaults()]),
@@ -43,6 +53,7 @@ export class StoryStage extends Stage {
       cloud: { bootDelayMs: 30_000, shutdownDelayMs: 5_000 },
       controlPlane: { without: ['nodeLifecycle'] },
       kubelets: { lostAfterMs: 40_000 },
+      joins: () => this.machinesJoin,
     });
     this.#sabotage = sabotage;
     this.narrator = new Narrator(this);
@@ -58,7 +69,9 @@ export class StoryStage extends Stage {
 
   #startOne(service: ServiceName, replica: string): void {
     const process = startService(this, service, replica, {
-      between: (name, kube) => this.#between(name, kube),
+      between: (name, one, kube) => this.#between(name, one, kube),
+      settings: this.settings,
+      asks: (name) => void this.asked.push({ service: name, atMs: this.clock.nowMs() }),
       sabotage: this.#sabotage,
     });
     this.troubles.note(service);
@@ -101,9 +114,13 @@ export class StoryStage extends Stage {
     return this.faultsOf(service).pending() || this.troubles.since(service, sinceMs);
   }
 
-  #between(service: ServiceName, kube: KubeApi): KubeApi {
+  #between(service: ServiceName, replica: string, kube: KubeApi): KubeApi {
     const told: KubeApi = {
       ...kube,
+      replace: (resource, object) =>
+        resource.plural === kubeResources.leases.plural && this.leaseless.has(replica)
+          ? Promise.reject(new KubeError('unavailable', 'ServiceUnavailable: ordered'))
+          : kube.replace(resource, object),
       delete: (ref, options) => {
         if (ref.resource.plural === 'pods') this.onPodDeletion({ service, ref });
         return kube.delete(ref, options);

@@ -1,3 +1,4 @@
+import { labels, taints } from '@dovetail/core-api';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 
 import type { Command } from './command.js';
@@ -6,17 +7,24 @@ import { attachVolumes } from './volumes.js';
 
 const { nodeClaims, nodePools, nodes, pods } = kubeResources;
 
+type Taint = { readonly key: string };
+
+const poolLabel = (pool: string): object => ({ [labels.nodePool]: pool });
+
 const workloads: readonly Command[] = [
   {
     pattern: /^app (?<app>\S+) has volumes$/,
     run: (stage, { app = '' }) => attachVolumes(stage, app),
   },
   {
-    pattern: /^(?<verb>scale|deploy) (?<app>\S+) (?<count>\d+)(?: cpu=(?<cpu>\S+))?$/,
-    run: ({ workloads: apps }, { verb, app = '', count, cpu = '1' }) =>
-      verb === 'scale'
-        ? apps.scale(app, Number(count), { cpu })
-        : apps.deploy(app, Number(count), { cpu }),
+    pattern:
+      /^(?<verb>scale|deploy) (?<app>\S+) (?<count>\d+)(?: cpu=(?<cpu>\S+))?(?: pool=(?<pool>\S+))?$/,
+    run: ({ workloads: apps }, { verb, app = '', count, cpu = '1', pool }) => {
+      const pod = pool === undefined ? { cpu } : { cpu, spec: { nodeSelector: poolLabel(pool) } };
+      return verb === 'scale'
+        ? apps.scale(app, Number(count), pod)
+        : apps.deploy(app, Number(count), pod);
+    },
   },
   { pattern: /^rollout (?<app>\S+)$/, run: (stage, { app = '' }) => stage.workloads.rollout(app) },
   {
@@ -24,8 +32,16 @@ const workloads: readonly Command[] = [
     run: (stage, { app = '', count }) => stage.workloads.budget(app, Number(count)),
   },
   {
+    pattern: /^budget (?<app>\S+) none$/,
+    run: (stage, { app = '' }) => stage.workloads.noBudget(app),
+  },
+  {
     pattern: /^budget (?<app>\S+) at most (?<count>\d+)$/,
     run: (stage, { app = '', count }) => stage.workloads.budgetAtMost(app, Number(count)),
+  },
+  {
+    pattern: /^(?<verb>protect|unprotect) (?<app>\S+)$/,
+    run: (stage, { verb, app = '' }) => setProtection(stage, app, verb === 'protect'),
   },
   {
     pattern: /^delete pod of (?<app>\S+)$/,
@@ -38,6 +54,18 @@ const workloads: readonly Command[] = [
     },
   },
 ];
+
+/** Says of one pod of an app that nothing may move it, or of none any more. */
+async function setProtection(stage: StoryStage, app: string, isSet: boolean): Promise<void> {
+  const all = stage.workloads.podsOf(app).filter(({ spec }) => spec?.nodeName !== undefined);
+  const body = {
+    metadata: { annotations: { 'karpenter.sh/do-not-disrupt': isSet ? 'true' : null } },
+  };
+  for (const { metadata } of isSet ? all.slice(0, 1) : all) {
+    const { namespace = '', name } = metadata;
+    await stage.kube.patch({ resource: pods, namespace, name }, { type: 'merge', body });
+  }
+}
 
 /** Users change pools, nodes and claims, as kubectl would. */
 export const userCommands: readonly Command[] = [
@@ -71,6 +99,11 @@ export const userCommands: readonly Command[] = [
       ),
   },
   {
+    pattern: /^(?<verb>taint|untaint) (?<name>\S+)$/,
+    run: (stage, { verb, name = '' }) =>
+      setTaint(stage, stage.narrator.names.actual(name), verb === 'taint'),
+  },
+  {
     pattern: /^copy claim (?<name>\S+)$/,
     run: (stage, { name = '' }) => copyClaim(stage, stage.narrator.names.actual(name)),
   },
@@ -78,6 +111,16 @@ export const userCommands: readonly Command[] = [
 
 const patchPool = (stage: StoryStage, name: string, spec: object): Promise<KubeObject> =>
   stage.kube.patch({ resource: nodePools, name }, { type: 'merge', body: { spec } });
+
+/** As `kubectl taint` sets or takes off the taint of Karpenter's and our retirements. */
+async function setTaint(stage: StoryStage, name: string, isSet: boolean): Promise<void> {
+  const node = await stage.kube.get({ resource: nodes, name });
+  if (node === undefined) throw new Error(`NotFound: node ${name}`);
+  const { taints: held = [] } = (node['spec'] ?? {}) as { readonly taints?: readonly Taint[] };
+  const others = held.filter(({ key }) => key !== taints.disrupted.key);
+  const body = { spec: { taints: isSet ? [...others, taints.disrupted] : others } };
+  await stage.kube.patch({ resource: nodes, name }, { type: 'merge', body });
+}
 
 /** The name of the copy that `copy claim` makes. */
 export const copyNameOf = (name: string): string => `${name}${copySuffix}`;
@@ -89,11 +132,11 @@ const copySuffix = '-copy';
 async function copyClaim(stage: StoryStage, name: string): Promise<void> {
   const claim = await stage.kube.get({ resource: nodeClaims, name });
   if (claim === undefined) throw new Error(`NotFound: claim ${name}`);
-  const { labels = {}, annotations = {}, finalizers = [] } = claim.metadata;
+  const { labels: given = {}, annotations = {}, finalizers = [] } = claim.metadata;
   await stage.kube.create(nodeClaims, {
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodeClaim',
-    metadata: { name: copyNameOf(name), labels, annotations, finalizers },
+    metadata: { name: copyNameOf(name), labels: given, annotations, finalizers },
     spec: claim['spec'],
   });
 }

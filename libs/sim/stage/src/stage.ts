@@ -67,6 +67,8 @@ export type StageOptions = {
   readonly kubelets?: Partial<NodeAgentOptions>;
   /** Changes what the kubelet of a machine reports of it. */
   readonly reports?: (instance: BootedInstance) => BootedInstance;
+  /** Whether a machine that boots now becomes a node. Default: it does. */
+  readonly joins?: () => boolean;
   /** Which files of deploy/crds are installed. Default: all. */
   readonly crds?: (file: string) => boolean;
 };
@@ -257,6 +259,7 @@ export class Stage {
   }
 
   #boot(machine: Machine): void {
+    if (this.#options.joins?.() === false) return;
     const facts = this.twin.types.get(machine.instanceType)?.facts;
     const instance = bootedInstance(machine, facts);
     if (instance === undefined) return;

@@ -87,6 +87,13 @@ export class Workloads {
     if ((this.#budgets.get(app) ?? 0) > minAvailable) await this.budget(app, minAvailable);
   }
 
+  /** Takes the app's budget away, if it has one. */
+  async noBudget(app: string): Promise<void> {
+    if (!this.#budgets.delete(app)) return;
+    const name = `${app}-pdb`;
+    await this.#stage.kube.delete({ resource: podDisruptionBudgets, namespace: 'default', name });
+  }
+
   async #keep(
     app: string,
     { resource, object }: { readonly resource: typeof replicaSets; readonly object: KubeObject },

@@ -3,9 +3,10 @@ import type { StoryStage } from '../story-stage.js';
 import { faultMoves, types, zones } from './fault-moves.js';
 import { Hand, type Move } from './hand.js';
 import { apps, budgetMin, pools, userMoves } from './user-moves.js';
+import type { World } from './world.js';
 
-/** The world in which the users and faults of a simulation act, in the language of the stories. */
-export const beginning = [
+/** The lines before anything is drawn. */
+const beginning = [
   'class default',
   'app db has volumes',
   'pool spot capacity=spot consolidate=30s',
@@ -20,11 +21,10 @@ export const beginning = [
  */
 export type Pace = 'busy' | 'calm' | 'quiet';
 
-const all = [...userMoves, ...faultMoves];
-const movesAt: Readonly<Record<Pace, readonly Move[]>> = {
-  busy: all,
-  calm: [...all, { weight: 12, lines: () => ['run 1h'] }],
-  quiet: userMoves,
+const movesAt: Readonly<Record<Pace, (world: World) => readonly Move[]>> = {
+  busy: ({ users, faults }) => [...users, ...faults],
+  calm: ({ users, faults }) => [...users, ...faults, { weight: 12, lines: () => ['run 1h'] }],
+  quiet: ({ users }) => users,
 };
 
 /**
@@ -35,9 +35,14 @@ export class Draw {
   readonly #hand: Hand;
   readonly #moves: readonly Move[];
 
-  constructor(seed: number, stage: StoryStage, pace: Pace) {
+  constructor(seed: number, stage: StoryStage, { pace, world }: { pace: Pace; world: World }) {
     this.#hand = new Hand(seed, stage);
-    this.#moves = movesAt[pace];
+    this.#moves = movesAt[pace](world);
+  }
+
+  /** The lines before all others. */
+  beginning(world: World): readonly string[] {
+    return world.beginning(this.#hand);
   }
 
   /** The next lines: a move, and the time until the next one. */
@@ -50,7 +55,7 @@ export class Draw {
 }
 
 /** All faults end: nothing is refused or lost, EC2 has room, and each service runs once. */
-export const ending: readonly string[] = [
+const ending: readonly string[] = [
   'faults end',
   ...types.flatMap((type) => zones.map((zone) => `ec2 ${type}@${zone} has unlimited capacity`)),
   ...pools.map((pool) => `limit pool ${pool} none`),
@@ -58,3 +63,11 @@ export const ending: readonly string[] = [
   ...serviceNames.map((service) => `start ${service} as ${service}-end`),
   'run 20m',
 ];
+
+/** Two pools, few types, and one replica of each service. Nearly every kind of fault happens. */
+export const plainWorld: World = {
+  beginning: () => beginning,
+  users: userMoves,
+  faults: faultMoves,
+  ending,
+};

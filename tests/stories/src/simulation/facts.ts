@@ -61,10 +61,17 @@ export const isReady = ({ status }: Node): boolean =>
 export const stayingPods = (stage: Stage, nodeName: string): readonly Pod[] =>
   podsOn(stage).filter((pod) => pod.spec?.nodeName === nodeName && !isDeleted(pod));
 
-/** UIDs of the pods whose successors are promised room, as claims and nodes say. */
-export const podsWithRoom = (stage: Stage): ReadonlySet<string> =>
-  new Set(
-    [...claimsOn(stage), ...nodesOn(stage)].flatMap(
+const isInitialized = ({ metadata }: Node): boolean =>
+  metadata.labels?.[labels.initialized] === 'true';
+
+/** UIDs of the pods whose successors are promised room on a node that can take them. */
+export function podsWithRoom(stage: Stage): ReadonlySet<string> {
+  const able = nodesOn(stage).filter(isInitialized);
+  const ids = new Set(able.map(instanceOfNode));
+  const claims = claimsOn(stage).filter((claim) => ids.has(namedInstance(claim)));
+  return new Set(
+    [...claims, ...able].flatMap(
       ({ metadata }) => parsePromise(metadata.annotations?.[annotations.promise])?.forPodUids ?? [],
     ),
   );
+}

@@ -2,6 +2,7 @@ import { followDecisions } from '@dovetail/contracts';
 import { annotations, priceCapOf } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
 
+import { isCopy } from '../user-commands.js';
 import {
   claimsOn,
   instanceOfClaim,
@@ -12,22 +13,20 @@ import {
   nodesOn,
   stayingPods,
 } from './facts.js';
+import { lowestPriceOf } from './prices-seen.js';
 import type { Law, Story } from './watchman.js';
 
 /** The tag by which Karpenter and Dovetail find the claim of an instance. */
 const claimTag = 'karpenter.sh/nodeclaim';
 
-/** Services see Spot prices up to twelve hours late, and a step moves them by up to 4 %. */
-const spotSlack = 1.13;
-
 /** EC2 ends a Spot instance two minutes after its notice. */
 const noticeSeconds = 120;
 
-/** No claim has two living instances. */
+/** No claim has two living instances. They have their tags by the time they boot. */
 const noneDoubled: Law = ({ stage, tell }) => {
   stage.twin.subscribe(({ kind, machine: { instanceId, tags } }) => {
     const claim = tags[claimTag] ?? '';
-    if (kind !== 'launched' || claim === '') return;
+    if (kind !== 'booted' || claim === '') return;
     for (const id of stage.runningInstances())
       if (id !== instanceId && stage.twin.instances.get(id).tags[claimTag] === claim)
         tell(`claim ${claim} has two instances, ${id} and another`);
@@ -105,12 +104,13 @@ const noticesObeyed: Law = ({ stage, taken, tell }) => {
 
 /** No instance costs more than its claim allows. */
 const noneDearerThanAllowed: Law = ({ stage, tell }) => {
-  stage.twin.subscribe(({ kind, machine: { instanceId, tags } }) => {
-    if (kind !== 'launched') return;
-    const claim = claimsOn(stage).find(({ metadata }) => metadata.name === tags[claimTag]);
-    const cap = claim && priceCapOf({ annotations: claim.metadata.annotations ?? {} });
-    const price = stage.twin.hourlyPriceOf(instanceId) ?? 0;
-    if (cap !== undefined && price > cap * spotSlack)
+  stage.store.subscribe(({ table, object: claim, before }) => {
+    if (table !== 'nodeclaims.karpenter.sh' || before === undefined) return;
+    const instanceId = namedInstance(claim);
+    if (instanceId === '' || namedInstance(before) !== '' || isCopy(claim.metadata.name)) return;
+    const cap = priceCapOf({ annotations: claim.metadata.annotations ?? {} });
+    const price = lowestPriceOf(stage, instanceId);
+    if (cap !== undefined && price > cap)
       tell(`instance ${instanceId} costs ${String(price)}, its claim allows ${String(cap)}`);
   });
 };
@@ -121,8 +121,8 @@ const noneDearerThanSaid: Law = ({ stage, tell }) => {
     for await (const event of followDecisions(stage.channel, stage.stop.signal)) {
       if (event.kind !== 'decision' || event.decision.kind !== 'launch') continue;
       const { instanceId = '', priceMicrosPerHour: said } = event.decision;
-      const price = stage.twin.hourlyPriceOf(instanceId) ?? 0;
-      if (said !== undefined && price > said * spotSlack)
+      const price = lowestPriceOf(stage, instanceId);
+      if (said !== undefined && price > said)
         tell(`instance ${instanceId} costs ${String(price)}, its decision says ${String(said)}`);
     }
   };

@@ -35,25 +35,66 @@ const isVoluntary = (node: KubeObject): boolean => {
   return cause !== undefined && voluntary.has(cause);
 };
 
+/** Watches show a changed pool within this time, and a paused launcher is deposed by then. */
+const knownAfterMs = 60_000;
+
+/** The nodes of each pool, and when there were so many. */
+type Sizes = Map<string, readonly { readonly atMs: number; readonly nodes: number }[]>;
+
+/** How many nodes a budget allows to go of so many. Percentages are rounded up. */
+const allowedBy = (budget: string, nodes: number): number =>
+  budget.endsWith('%') ? Math.ceil((Number.parseFloat(budget) * nodes) / 100) : Number(budget);
+
+/** The most nodes that the pool had since then. */
+function mostSince(sizes: Sizes, pool: string, sinceMs: number): number {
+  const seen = sizes.get(pool) ?? [];
+  const last = seen.findLastIndex(({ atMs }) => atMs <= sinceMs);
+  return Math.max(0, ...seen.slice(Math.max(0, last)).map(({ nodes }) => nodes));
+}
+
+/** Counts the nodes of each pool as they come and go. */
+function sizesOn(stage: StoryStage): Sizes {
+  const sizes: Sizes = new Map();
+  stage.store.subscribe(({ table, kind, object }) => {
+    if (table !== 'nodes' || kind === 'modified') return;
+    const pool = poolOf(object);
+    const nodes = nodesOn(stage).filter((node) => poolOf(node) === pool).length;
+    sizes.set(pool, [...(sizes.get(pool) ?? []), { atMs: stage.clock.nowMs(), nodes }]);
+  });
+  return sizes;
+}
+
+/** When the value of each pool changed last. */
+function changesOf(stage: StoryStage, valueOf: (pool: NodePool) => unknown): Map<string, number> {
+  const changedMs = new Map<string, number>();
+  stage.store.subscribe(({ table, kind, object, before }) => {
+    if (table !== 'nodepools.karpenter.sh' || kind !== 'modified') return;
+    if (JSON.stringify(valueOf(object)) !== JSON.stringify(valueOf(before as NodePool)))
+      changedMs.set(object.metadata.name, stage.clock.nowMs());
+  });
+  return changedMs;
+}
+
 /** At no moment are more nodes of a pool given up for its own sake than its budget says. */
 const poolBudgetsHold: Law = ({ stage, tell }) => {
+  const sizes = sizesOn(stage);
+  const changedMs = changesOf(stage, ({ spec }) => spec?.disruption?.budgets);
   stage.store.subscribe(({ table, object, before }) => {
     if (table !== 'nodes' || before === undefined) return;
     if (!isVoluntary(object) || isVoluntary(before)) return;
     const pool = poolOf(object);
+    const sinceMs = stage.clock.nowMs() - knownAfterMs;
+    if ((changedMs.get(pool) ?? 0) > sinceMs) return;
     const budget = poolNamed(stage, pool)?.spec?.disruption?.budgets?.[0]?.nodes ?? '100%';
-    if (budget.endsWith('%')) return;
+    const allowed = allowedBy(budget, mostSince(sizes, pool, sinceMs));
     const running = new Set(stage.runningInstances());
     const going = nodesOn(stage).filter(
       (node) => poolOf(node) === pool && isVoluntary(node) && running.has(instanceOfNode(node)),
     );
-    if (going.length > Number(budget))
+    if (going.length > allowed)
       tell(`${String(going.length)} nodes of ${pool} go, and its budget allows ${budget}`);
   });
 };
-
-/** Watches show a changed pool within this time, and a paused launcher is deposed by then. */
-const knownAfterMs = 60_000;
 
 const isRetiring = (stage: StoryStage, claim: Claim, nodes: readonly Node[]): boolean => {
   const id = namedInstance(claim);
@@ -75,13 +116,8 @@ function vcpusOf(stage: StoryStage, claim: Claim): number {
 
 /** No claim is made beyond the limits of its pool. Nodes that are being retired do not count. */
 const limitsHold: Law = ({ stage, tell }) => {
-  const changedMs = new Map<string, number>();
-  stage.store.subscribe(({ table, kind, object, before }) => {
-    if (table === 'nodepools.karpenter.sh' && kind === 'modified') {
-      const [now, was] = [object as NodePool, before as NodePool];
-      if (now.spec?.limits?.cpu !== was.spec?.limits?.cpu)
-        changedMs.set(object.metadata.name, stage.clock.nowMs());
-    }
+  const changedMs = changesOf(stage, ({ spec }) => spec?.limits?.cpu);
+  stage.store.subscribe(({ table, kind, object }) => {
     const isMade = table === 'nodeclaims.karpenter.sh' && kind === 'added';
     if (!isMade || isCopy(object.metadata.name)) return;
     const pool = poolOf(object);

@@ -1,15 +1,21 @@
 import { randomInt } from 'node:crypto';
 
-import { readSettings, runMain, wholeNumber } from '@dovetail/runtime';
+import { oneOf, readSettings, runMain, wholeNumber } from '@dovetail/runtime';
 import { keepTable } from '@dovetail/test-support/results';
 
+import { plainWorld } from './draw.js';
+import { keepingWorld } from './keeping-world.js';
 import { shrunk, simulate } from './simulation.js';
+import { noTally, sumOf, type Tally } from './tally.js';
+import type { World } from './world.js';
 
 const program = {
   name: 'simulate:faults',
   purpose:
     'Plays random stories of users and faults on the twins, in virtual time. Checks at every moment the laws of tests/stories/README.md: rights, rooms, budgets, limits, prices. At the end no pod is stranded, and no instance is doubled or leaked. A story that breaks something is shrunk and printed, and ends the run with exit code 1.',
 };
+
+const worlds = { plain: plainWorld, keeping: keepingWorld } as const;
 
 const settings = {
   seed: {
@@ -33,6 +39,13 @@ const settings = {
     fallback: 25,
     parse: wholeNumber({ least: 1, most: 10_000 }),
   },
+  world: {
+    env: 'WORLD',
+    flag: 'world',
+    help: 'Where the stories play: `plain` has two pools and nearly every fault; `keeping` has three pools of 48 types, prices that move, and two replicas of each service.',
+    fallback: 'plain' as keyof typeof worlds,
+    parse: oneOf('plain', 'keeping'),
+  },
 };
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -42,10 +55,13 @@ async function main(): Promise<void> {
   const read = readSettings(program, settings, { env: process.env, args });
   if (read.kind === 'help') return say(read.text);
   const { seed = randomInt(1_000_000), hours, each } = read.settings;
-  const sum = { played: 0, hours: 0, lines: 0 };
+  const world = worlds[read.settings.world];
+  const sum: Sum = { played: 0, hours: 0, lines: 0, tally: noTally };
   const startedMs = performance.now();
   for (let story = seed; sum.hours < hours; story += 1) {
-    const { lines, hours: took, breaches } = await simulate(story, each, { pace: 'calm' });
+    const simulated = await simulate(story, each, { pace: 'calm', world });
+    const { lines, hours: took, breaches } = simulated;
+    sum.tally = sumOf(sum.tally, simulated.tally);
     sum.played += 1;
     sum.hours += took;
     sum.lines += lines.length;
@@ -55,36 +71,47 @@ async function main(): Promise<void> {
       `seed ${String(story)}: ${String(lines.length)} lines, ${found} (${sum.hours.toFixed(1)} h in ${String(seconds)} s)`,
     );
     if (breaches.length === 0) continue;
-    await tellShort(lines);
+    await tellShort(lines, world);
     say(`FAILED: story of seed ${String(story)}, ${String(each)} h: ${breaches.join('; ')}`);
     break;
   }
-  await keepSum(seed, sum, performance.now() - startedMs);
+  await keepSum({ seed, world: read.settings.world }, sum, performance.now() - startedMs);
 }
+
+/** All stories so far together. */
+type Sum = { played: number; hours: number; lines: number; tally: Tally };
+
+/** The title of each world in the report. */
+const titles: Readonly<Record<keyof typeof worlds, string>> = {
+  plain: 'Random stories of users and faults',
+  keeping: 'Random stories of a cluster that is kept cheap',
+};
 
 /**
  * Tells all that was played, and keeps it with KEEP_RESULTS=1. The last line counts the stories.
  */
 async function keepSum(
-  seed: number,
-  { played, hours, lines }: { played: number; hours: number; lines: number },
+  { seed, world }: { readonly seed: number; readonly world: keyof typeof worlds },
+  { played, hours, lines, tally }: Sum,
   tookMs: number,
 ): Promise<void> {
   const broken = process.exitCode === 1 ? 1 : 0;
   const seeds = `${String(seed)} to ${String(seed + played - 1)}`;
+  const happened = Object.entries(tally).map(([what, count]) => `${what} ${String(count)}`);
   await keepTable('simulation', {
-    title: 'Random stories of users and faults',
+    title: titles[world],
     columns: ['seeds', 'stories', 'virtual hours', 'lines played', 'broken', 'minutes'],
     rows: [[seeds, played, hours.toFixed(1), lines, broken, (tookMs / 60_000).toFixed(1)]],
-    summary: [],
+    summary: [`happened: ${happened.join(', ')}`],
   });
   say(`${String(played - broken)} passed, ${String(broken)} failed`);
 }
 
 /** Prints the shortest story that still breaks something. */
-async function tellShort(lines: readonly string[]): Promise<void> {
+async function tellShort(lines: readonly string[], world: World): Promise<void> {
   process.exitCode = 1;
   const short = await shrunk(lines, {
+    world,
     tell: (left) => process.stderr.write(`  shrunk to ${String(left)} lines\n`),
   });
   say(`\n${short.join('\n')}`);

@@ -1,9 +1,11 @@
+import { kubeResources } from '@dovetail/core-ports';
+
 import type { StoryStage } from '../story-stage.js';
 import { claimsOn, instanceOfClaim, instanceOfNode, nodesOn, podsOn } from './facts.js';
 
 /** The laws that hold some time after the last fault. Returns a line for each breach. */
 export function breachesAtRest(stage: StoryStage): readonly string[] {
-  return [...strandedPods(stage), ...unpaired(stage), ...unfinished(stage)];
+  return [...strandedPods(stage), ...unpaired(stage), ...unfinished(stage), ...openCommands(stage)];
 }
 
 function strandedPods(stage: StoryStage): readonly string[] {
@@ -26,6 +28,27 @@ function unfinished(stage: StoryStage): readonly string[] {
       ? [`claim ${name} is still ending, since ${deletionTimestamp}`]
       : [],
   );
+}
+
+/**
+ * A command waits ten minutes, and its nodes drain after that. Its resource stays for an hour more,
+ * for people to read.
+ */
+const commandMs = { openMax: 1_500_000, keptMax: 3_600_000 + 60_000 };
+
+/** Commands that began long ago and are not over, and those that are kept for too long. */
+function openCommands(stage: StoryStage): readonly string[] {
+  const nowMs = stage.clock.nowMs();
+  return stage.list(kubeResources.disruptions).flatMap((command) => {
+    const { name, creationTimestamp = '' } = command.metadata;
+    const { endedAt } = (command['status'] ?? {}) as { readonly endedAt?: string };
+    const [sinceAt, limitMs] =
+      endedAt === undefined ? [creationTimestamp, commandMs.openMax] : [endedAt, commandMs.keptMax];
+    const state = endedAt === undefined ? 'is still open' : 'is still kept';
+    return nowMs - Date.parse(sinceAt) > limitMs
+      ? [`command ${name} ${state}, since ${sinceAt}`]
+      : [];
+  });
 }
 
 /** Instances, claims and nodes are pairs of three. */

@@ -46,7 +46,7 @@ describe('a simulation', () => {
     const { lines } = await simulate(1, 0.25, { sabotage: bug });
     const short = await shrunk(lines, { sabotage: bug });
     expect(short.length).toBeLessThan(lines.length);
-    expect((await replay(short, bug)).breaches).not.toEqual([]);
+    expect((await replay(short, { sabotage: bug })).breaches).not.toEqual([]);
     // The pods that make a node, and nothing else between beginning and end.
     expect(short.filter((line) => /^(kill|delete|ec2 interrupts)/.test(line))).toEqual([]);
   });

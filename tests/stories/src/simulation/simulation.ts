@@ -1,9 +1,11 @@
 import { runCommand } from '../commands.js';
 import type { Sabotage } from '../services.js';
 import { StoryStage } from '../story-stage.js';
-import { beginning, Draw, ending, type Pace } from './draw.js';
+import { Draw, type Pace, plainWorld } from './draw.js';
 import { breachesAtRest } from './rest.js';
+import type { Tally } from './tally.js';
 import { Watchman } from './watchman.js';
+import type { World } from './world.js';
 
 /** A simulation's end: the lines that were played, how long they were, and what did not hold. */
 export type Simulated = {
@@ -11,6 +13,8 @@ export type Simulated = {
   /** Virtual time. */
   readonly hours: number;
   readonly breaches: readonly string[];
+  /** How often each thing happened that a story is told for. */
+  readonly tally: Tally;
   /** Everything that happened, as a story tells it. */
   readonly told: readonly string[];
 };
@@ -18,8 +22,9 @@ export type Simulated = {
 /** Where the lines come from: drawn on the way, or given. */
 type Source = (stage: StoryStage) => { lines(): readonly string[] | undefined };
 
-/** How to play: with a planted bug, and to the end or until something is broken. */
+/** How to play: where, with a planted bug, and to the end or until something is broken. */
 type PlayOptions = {
+  readonly world?: World | undefined;
   readonly sabotage?: Sabotage | undefined;
   readonly stopsAtBreach?: boolean | undefined;
 };
@@ -38,27 +43,54 @@ async function breachesThatStay(stage: StoryStage): Promise<readonly string[]> {
   return breachesAtRest(stage);
 }
 
+/**
+ * The reaper looks at everything again every five minutes at the latest, because prices and
+ * solvers change without a change of the cluster. A look takes seconds, and may lie in two of these
+ * times.
+ */
+const looks = { eachMs: 30_000, inTenMinutes: 6 };
+
+/** Lets everything come to rest, and tells of it if the reaper does not rest either. */
+async function asksAtRest(stage: StoryStage, rest: readonly string[]): Promise<readonly string[]> {
+  let sinceMs = stage.clock.nowMs();
+  for (const line of rest) {
+    sinceMs = stage.clock.nowMs();
+    await runCommand(stage, line);
+  }
+  const times = stage.asked
+    .filter(({ service, atMs }) => service === 'reaper' && atMs > sinceMs)
+    .map(({ atMs }) => Math.floor((atMs - sinceMs) / looks.eachMs));
+  const count = new Set(times).size;
+  return count <= looks.inTenMinutes
+    ? []
+    : [`the reaper does not rest: it asks at ${String(count)} times in ten minutes`];
+}
+
+/** A shrunk story may name what its other half would have made. EC2 may not show it yet. */
+const impossible = /^(the story has no|no such process)|not found|NotFound|does not exist/;
+
+async function ifPossible(act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    if (!impossible.test(String((error as Error).message))) throw error;
+  }
+}
+
 async function played(
   source: Source,
-  { sabotage, stopsAtBreach = false }: PlayOptions,
+  { world = plainWorld, sabotage, stopsAtBreach = false }: PlayOptions,
 ): Promise<Simulated> {
-  const stage = await new StoryStage(sabotage).begin();
+  const stage = await new StoryStage(sabotage, world.types).begin();
   const watchman = new Watchman(stage);
   const lines: string[] = [];
   const play = async (line: string): Promise<void> => {
     lines.push(line);
-    try {
+    await ifPossible(() => {
       watchman.hears(line);
-      await runCommand(stage, line);
-    } catch (error) {
-      // A shrunk story may name what its other half would have made. EC2 may not show it yet.
-      if (
-        !/^(the story has no|no such process)|not found|NotFound|does not exist/.test(
-          String((error as Error).message),
-        )
-      )
-        throw error;
-    }
+      return runCommand(stage, line);
+    });
+    watchman.looks();
   };
   try {
     const from = source(stage);
@@ -67,10 +99,12 @@ async function played(
       if (stopsAtBreach && watchman.broken().length > 0) break;
     }
     const restless = await breachesThatStay(stage);
+    const asking = world.rest === undefined ? [] : await asksAtRest(stage, world.rest);
     return {
       lines,
       hours: stage.seconds() / 3_600,
-      breaches: [...watchman.broken(), ...restless, ...failures(stage)],
+      breaches: [...watchman.broken(), ...restless, ...asking, ...failures(stage)],
+      tally: watchman.tally(),
       told: stage.narrator.take(),
     };
   } finally {
@@ -93,40 +127,39 @@ export const simulate = (
   { pace = 'busy', ...options }: PlayOptions & { readonly pace?: Pace } = {},
 ): Promise<Simulated> =>
   played((stage) => {
-    const draw = new Draw(seed, stage, pace);
+    const { world = plainWorld } = options;
+    const draw = new Draw(seed, stage, { pace, world });
     let part: 'begin' | 'play' | 'end' = 'begin';
     return {
       lines() {
         if (part === 'begin') {
           part = 'play';
-          return beginning;
+          return draw.beginning(world);
         }
         if (part === 'end') return undefined;
         if (stage.seconds() < hours * 3_600) return draw.lines();
         part = 'end';
-        return ending;
+        return world.ending;
       },
     };
   }, options);
 
 /** Plays these lines. */
-export const replay = (lines: readonly string[], sabotage?: Sabotage): Promise<Simulated> =>
-  played(
-    () => {
-      let left: readonly string[] | undefined = lines;
-      return {
-        lines() {
-          const given = left;
-          left = undefined;
-          return given;
-        },
-      };
-    },
-    { sabotage },
-  );
+export const replay = (lines: readonly string[], options: PlayOptions = {}): Promise<Simulated> =>
+  played(() => {
+    let left: readonly string[] | undefined = lines;
+    return {
+      lines() {
+        const given = left;
+        left = undefined;
+        return given;
+      },
+    };
+  }, options);
 
 /** How to shrink: with the planted bug that was found, and with whom to tell of progress. */
 export type ShrinkOptions = {
+  readonly world?: World | undefined;
   readonly sabotage?: Sabotage | undefined;
   readonly tell?: (lines: number) => void;
 };
@@ -140,11 +173,12 @@ const kindOf = (breach: string): string => breach.replaceAll(/\S*[\d.-]\S*/g, '#
  */
 export async function shrunk(
   lines: readonly string[],
-  { sabotage, tell = () => undefined }: ShrinkOptions = {},
+  { world = plainWorld, sabotage, tell = () => undefined }: ShrinkOptions = {},
 ): Promise<readonly string[]> {
-  const [head, tail] = [lines.slice(0, beginning.length), lines.slice(-ending.length)];
+  const begun = lines.findIndex((line) => line.startsWith('run '));
+  const [head, tail] = [lines.slice(0, begun + 1), lines.slice(-world.ending.length)];
   const kindsOf = async (part: readonly string[]): Promise<readonly string[]> =>
-    (await replay([...head, ...part, ...tail], sabotage)).breaches.map(kindOf);
+    (await replay([...head, ...part, ...tail], { world, sabotage })).breaches.map(kindOf);
   let middle = lines.slice(head.length, lines.length - tail.length);
   const kinds = new Set(await kindsOf(middle));
   for (let size = Math.ceil(middle.length / 2); ; size = Math.ceil(size / 2)) {

@@ -47,7 +47,8 @@ function limit(hand: Hand): readonly string[] {
   return [`limit pool ${pool} ${hand.one(['cpu=8', 'cpu=16', 'none', 'none'])}`];
 }
 
-function deleted(hand: Hand, kind: 'node' | 'claim'): readonly string[] {
+/** Someone deletes a node or a claim. */
+export function deleted(hand: Hand, kind: 'node' | 'claim'): readonly string[] {
   const name = hand.named(kind, hand.stage.names(kind === 'node' ? nodes : nodeClaims));
   return name === undefined ? [] : [`delete ${kind} ${name}`];
 }
@@ -62,7 +63,8 @@ function copied(hand: Hand): readonly string[] {
   return [`copy claim ${name}`, `run ${String(hand.between(2, 40))}s`, `delete claim ${copy}`];
 }
 
-function cordon(hand: Hand): readonly string[] {
+/** Someone keeps new pods away from a node for a while. */
+export function cordon(hand: Hand): readonly string[] {
   const name = hand.named('node', hand.stage.names(nodes));
   return name === undefined
     ? []

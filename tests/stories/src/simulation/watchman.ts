@@ -1,7 +1,11 @@
 import type { StoryStage } from '../story-stage.js';
+import { lawsOfBlocks } from './laws-of-blocks.js';
+import { lawsOfCommands } from './laws-of-commands.js';
 import { lawsOfInstances } from './laws-of-instances.js';
 import { lawsOfNodes } from './laws-of-nodes.js';
 import { lawsOfPools } from './laws-of-pools.js';
+import { lawsOfTaints } from './laws-of-taints.js';
+import { tallied, type Tally } from './tally.js';
 
 /** A notice leaves two minutes; a pod that was lost then is replaced within a few more. */
 const reclaimSeconds = 600;
@@ -17,8 +21,20 @@ export type Story = {
   readonly tell: (what: string) => void;
 };
 
-/** A law that holds at every moment: it looks at what happens, and tells of breaches. */
-export type Law = (story: Story) => void;
+/**
+ * A law that holds at every moment: it looks at what happens, and tells of breaches. The function
+ * that it returns looks again after each line of the story.
+ */
+export type Law = (story: Story) => void | (() => void);
+
+const laws: readonly Law[] = [
+  ...lawsOfInstances,
+  ...lawsOfNodes,
+  ...lawsOfPools,
+  ...lawsOfCommands,
+  ...lawsOfTaints,
+  ...lawsOfBlocks,
+];
 
 /** Watches the laws that hold at every moment. */
 export class Watchman {
@@ -26,6 +42,9 @@ export class Watchman {
   readonly #stage: StoryStage;
   readonly #taken = new Map<string, number>();
   readonly #deletedByHand = new Set<string>();
+  readonly #looks: (() => void)[] = [];
+  /** Counts what has happened. */
+  readonly tally: () => Tally;
 
   constructor(stage: StoryStage) {
     this.#stage = stage;
@@ -37,7 +56,11 @@ export class Watchman {
         this.#broken.push(`${String(Math.floor(stage.seconds()))}s ${what}`);
       },
     };
-    for (const law of [...lawsOfInstances, ...lawsOfNodes, ...lawsOfPools]) law(story);
+    this.tally = tallied(stage);
+    for (const law of laws) {
+      const look = law(story);
+      if (look !== undefined) this.#looks.push(look);
+    }
   }
 
   /** A line of the story is about to be played. */
@@ -48,6 +71,11 @@ export class Watchman {
     if (interrupted !== undefined)
       this.#taken.set(names.actual(interrupted), this.#stage.seconds());
     if (deleted !== undefined) this.#deletedByHand.add(names.actual(deleted));
+  }
+
+  /** A line of the story has been played. */
+  looks(): void {
+    for (const look of this.#looks) look();
   }
 
   /** A line for each breach so far. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { catalogTypes, type TwinType } from './account.js';
-import { dollarsOf, spotHistory, spotPriceAt, spotStepMs } from './prices.js';
+import { dollarsOf, spotPriceAt, spotStepMs } from './prices.js';
 
 const type = catalogTypes('us-west-2').find(({ facts }) => facts.name === 'm5.large') as TwinType;
 const onDemand = type.onDemandPriceMicros as number;
@@ -38,18 +38,6 @@ describe('a Spot price', () => {
     expect(spotPriceAt('seed', unpriced, 'us-west-2a', 0)).toBeUndefined();
     expect(spotPriceAt('seed', unsold as TwinType, 'us-west-2a', 0)).toBeUndefined();
   });
-});
-
-test('a history goes back to the price at the start of the period, newest first', () => {
-  const endMs = Date.UTC(2026, 5, 1);
-  const startMs = endMs - 4 * spotStepMs;
-  const prices = spotHistory('seed', type, 'us-west-2a', { startMs, endMs, stepsMax: 100 });
-  const since = prices.map(({ sinceMs }) => sinceMs);
-  expect(since).toEqual(since.toSorted((a, b) => b - a));
-  expect(since).toHaveLength(5);
-  expect(since.at(-1)).toBeLessThanOrEqual(startMs);
-  const two = spotHistory('seed', type, 'us-west-2a', { startMs, endMs, stepsMax: 2 });
-  expect(two).toEqual(prices.slice(0, 2));
 });
 
 test('prices are written in dollars with six digits', () => {

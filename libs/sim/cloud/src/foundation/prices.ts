@@ -42,27 +42,6 @@ export function spotPriceAt(
 }
 
 /**
- * Every price that held in the period, newest first, including the one in force at its start. At
- * most `stepsMax` per pool.
- */
-export function spotHistory(
-  seed: string,
-  type: TwinType,
-  zone: string,
-  period: { readonly startMs: number; readonly endMs: number; readonly stepsMax: number },
-): readonly SpotPrice[] {
-  const prices: SpotPrice[] = [];
-  for (let atMs = period.endMs; prices.length < period.stepsMax;) {
-    const price = spotPriceAt(seed, type, zone, atMs);
-    if (price === undefined) break;
-    prices.push(price);
-    if (price.sinceMs <= period.startMs) break;
-    atMs = price.sinceMs - 1;
-  }
-  return prices;
-}
-
-/**
  * The on-demand price on a dedicated host. No public source that the catalog is made of states it,
  * so the twin adds a tenth. Bare metal costs the same.
  */

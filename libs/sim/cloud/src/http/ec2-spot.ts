@@ -2,7 +2,7 @@ import { at } from '@dovetail/core-invariant';
 
 import type { TwinType } from '../foundation/account.js';
 import { admitted, type FilterValues } from '../foundation/filters.js';
-import { dollarsOf, spotHistory, type SpotPrice, spotStepMs } from '../foundation/prices.js';
+import { dollarsOf, type SpotPrice, spotStepMs } from '../foundation/prices.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
 import type { QueryOperations } from './operation.js';
 import { offsetOf, pageSize, tokenOf } from './paging.js';
@@ -91,7 +91,7 @@ function spotPage(
   for (let index = Math.floor(from / stepsMax); index < pools.length; index += 1) {
     if (lookedAt >= lookedAtMax) return { page, nextToken: tokenOf(index * stepsMax) };
     const { type, zone } = at(pools, index);
-    const history = spotHistory(twin.seed, type, zone, period);
+    const history = twin.market.history(type, zone, period);
     lookedAt += history.length;
     const left = admitted(history, filters, valuesOf, filterNames).slice(skip);
     const taken = left.slice(0, size - page.length);

@@ -1,6 +1,6 @@
 import { compareText } from '@dovetail/core-kube-model';
 
-import { spotPriceAt } from '../foundation/prices.js';
+import type { SpotMarket } from '../foundation/spot-market.js';
 import type { Timeline } from '../foundation/timeline.js';
 import type { Candidate } from './candidates.js';
 import type { Capacity } from './capacity.js';
@@ -16,7 +16,11 @@ export type Ranked = {
   readonly depth: number;
 };
 
-type Market = { readonly timeline: Timeline; readonly seed: string; readonly capacity: Capacity };
+type Market = {
+  readonly timeline: Timeline;
+  readonly market: SpotMarket;
+  readonly capacity: Capacity;
+};
 
 /** An unknown price comes after every known one. */
 const unknownPrice = Number.MAX_SAFE_INTEGER;
@@ -29,7 +33,7 @@ export function rankOf(deps: Market, candidate: Candidate, lifecycle: Lifecycle)
   const { type, subnet } = candidate;
   const priceMicros =
     lifecycle === 'spot'
-      ? spotPriceAt(deps.seed, type, subnet.zone, deps.timeline.nowMs())?.priceMicros
+      ? deps.market.priceAt(type, subnet.zone, deps.timeline.nowMs())?.priceMicros
       : type.onDemandPriceMicros;
   const free = deps.capacity.free({
     instanceType: type.facts.name,

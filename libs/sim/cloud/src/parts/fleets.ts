@@ -4,6 +4,7 @@ import type { Account, TwinType } from '../foundation/account.js';
 import { AwsFault } from '../foundation/aws-fault.js';
 import { canonical, hexOf } from '../foundation/digest.js';
 import type { CloudSettings } from '../foundation/settings.js';
+import type { SpotMarket } from '../foundation/spot-market.js';
 import type { Timeline } from '../foundation/timeline.js';
 import { type Candidate, candidateOf } from './candidates.js';
 import type { Capacity } from './capacity.js';
@@ -69,6 +70,7 @@ type Deps = {
   readonly images: Images;
   readonly iam: Iam;
   readonly capacity: Capacity;
+  readonly market: SpotMarket;
   readonly templates: LaunchTemplates;
   readonly instances: Instances;
 };

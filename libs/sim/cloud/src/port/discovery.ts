@@ -10,7 +10,7 @@ import type {
 } from '@dovetail/core-ports';
 
 import type { TwinType } from '../foundation/account.js';
-import { dedicatedPriceOf, spotPriceAt } from '../foundation/prices.js';
+import { dedicatedPriceOf } from '../foundation/prices.js';
 import type { TwinImage } from '../parts/eks-images.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
 import type { Run } from './runner.js';
@@ -37,7 +37,7 @@ const dedicatedQuote = (type: TwinType): readonly PriceQuote[] =>
 
 const spotQuotes = (twin: CloudTwin, type: TwinType): readonly PriceQuote[] =>
   type.zones.flatMap((zone) => {
-    const price = spotPriceAt(twin.seed, type, zone, twin.timeline.nowMs());
+    const price = twin.market.priceAt(type, zone, twin.timeline.nowMs());
     return price === undefined
       ? []
       : [

@@ -5,6 +5,7 @@ import { AwsFault } from '../foundation/aws-fault.js';
 import { uuidOf } from '../foundation/digest.js';
 import { documentedBuckets, Gate } from '../foundation/gate.js';
 import type { CloudSettings } from '../foundation/settings.js';
+import { SpotMarket } from '../foundation/spot-market.js';
 import { Timeline } from '../foundation/timeline.js';
 import { Capacity, type CapacityOrder } from '../parts/capacity.js';
 import { Fleets } from '../parts/fleets.js';
@@ -38,6 +39,7 @@ export type CloudTwin = {
   readonly types: ReadonlyMap<string, TwinType>;
   readonly gate: Gate;
   readonly capacity: Capacity;
+  readonly market: SpotMarket;
   readonly network: Network;
   readonly images: Images;
   readonly templates: LaunchTemplates;
@@ -196,6 +198,7 @@ const actsOf = (deps: ActDeps): Acts => ({
 type Parts = Pick<
   CloudTwin,
   | 'capacity'
+  | 'market'
   | 'network'
   | 'images'
   | 'templates'
@@ -222,6 +225,7 @@ function createParts({ clock, seed, account, settings: changed }: CloudOptions):
     types: new Map(account.types.map((type) => [type.facts.name, type])),
     gate: new Gate(timeline, settings.limits),
     capacity: new Capacity(),
+    market: new SpotMarket(seed),
     network: new Network(account),
     images: new Images({ timeline, region, accountId }),
     templates: new LaunchTemplates({

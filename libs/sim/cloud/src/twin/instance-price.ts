@@ -1,4 +1,4 @@
-import { dedicatedPriceOf, spotPriceAt } from '../foundation/prices.js';
+import { dedicatedPriceOf } from '../foundation/prices.js';
 import type { TwinInstance } from '../parts/instances.js';
 import type { CloudTwin } from './cloud-twin.js';
 
@@ -7,13 +7,13 @@ import type { CloudTwin } from './cloud-twin.js';
  * bills a Spot instance at the present price of its pool.
  */
 export function hourlyPriceOf(
-  twin: Pick<CloudTwin, 'types' | 'seed' | 'timeline'>,
+  twin: Pick<CloudTwin, 'types' | 'market' | 'timeline'>,
   instance: TwinInstance,
 ): number | undefined {
   const type = twin.types.get(instance.instanceType);
   if (type === undefined) return undefined;
   if (instance.capacityType === 'spot')
-    return spotPriceAt(twin.seed, type, instance.zone, twin.timeline.nowMs())?.priceMicros;
+    return twin.market.priceAt(type, instance.zone, twin.timeline.nowMs())?.priceMicros;
   const { onDemandPriceMicros } = type;
   return instance.tenancy === 'dedicated' && onDemandPriceMicros !== undefined
     ? dedicatedPriceOf(type, onDemandPriceMicros)

@@ -91,4 +91,19 @@ describe('a watch that stalls', () => {
     expect(told).toEqual(expected);
     stop.abort();
   });
+
+  test('of which one in three is spoilt fails in turn, until the faults are cleared', async () => {
+    const { faults, faulty } = client();
+    faults.every(3);
+    const codes: unknown[] = [];
+    for (let call = 0; call < 12; call += 1) codes.push(await codeOf(faulty.list(configMaps)));
+    expect(codes.filter((code) => code !== undefined)).toEqual([
+      'unavailable',
+      'unavailable',
+      'too-many-requests',
+    ]);
+    expect(faults.pending()).toBe(false);
+    faults.clear();
+    expect(await codeOf(faulty.list(configMaps))).toBeUndefined();
+  });
 });

@@ -1,3 +1,4 @@
+import { at } from '@dovetail/core-invariant';
 import {
   type KubeApi,
   KubeError,
@@ -35,6 +36,13 @@ function isGuarded(name: CallName, [, second]: readonly unknown[]): boolean {
 
 const seconds = 1;
 
+const turns: readonly KubeFault[] = [
+  { kind: 'unavailable', when: 'before', times: 1 },
+  { kind: 'conflict', times: 1 },
+  { kind: 'unavailable', when: 'after', times: 1 },
+  { kind: 'throttle', times: 1 },
+];
+
 function errorOf({ kind }: KubeFault): KubeError {
   if (kind === 'conflict')
     return new KubeError('conflict', 'Conflict: the object has been modified (ordered)');
@@ -47,22 +55,34 @@ function errorOf({ kind }: KubeFault): KubeError {
 export class KubeFaults {
   /** Watches that are late, or break. */
   readonly watches = new BrokenWatches();
-  #faults: { readonly fault: KubeFault; left: number }[] = [];
+  #faults: { readonly fault: KubeFault; left: number; readonly isTold: boolean }[] = [];
+  #every = Infinity;
+  #called = 0;
+  #spoilt = 0;
 
   /** Makes the next calls that the fault concerns fail. */
   order(fault: KubeFault): void {
-    if (fault.times > 0) this.#faults.push({ fault, left: fault.times });
+    if (fault.times > 0) this.#faults.push({ fault, left: fault.times, isTold: true });
+  }
+
+  /**
+   * From now on one in so many calls is spoilt, by each fault in turn, until `clear`. No fault is
+   * pending through it: a client must bear this at any time.
+   */
+  every(calls: number): void {
+    this.#every = calls;
   }
 
   /** Ends all faults; late watches go on. */
   clear(): void {
+    this.#every = Infinity;
     this.#faults = [];
     this.watches.resume();
   }
 
   /** Whether a fault is still to come. */
   pending(): boolean {
-    return this.#faults.length > 0 || this.watches.stalled();
+    return this.#faults.some(({ isTold }) => isTold) || this.watches.stalled();
   }
 
   /** The client's ports, with these faults. */
@@ -79,6 +99,7 @@ export class KubeFaults {
 
   #call(name: CallName, act: Call): Call {
     return async (...given) => {
+      this.#orderInTurn();
       const before = this.#take(
         (fault) => !isLate(fault) && (fault.kind !== 'conflict' || isGuarded(name, given)),
       );
@@ -88,6 +109,14 @@ export class KubeFaults {
       if (after !== undefined) throw errorOf(after);
       return result;
     };
+  }
+
+  /** Orders the next fault in turn, if this call is one to be spoilt. */
+  #orderInTurn(): void {
+    this.#called += 1;
+    if (this.#called % this.#every !== 0) return;
+    this.#faults.push({ fault: at(turns, this.#spoilt % turns.length), left: 1, isTold: false });
+    this.#spoilt += 1;
   }
 
   #take(concerns: (fault: KubeFault) => boolean): KubeFault | undefined {

@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+
+import { keepingWorld } from './keeping-world.js';
+import { simulate, type Simulated } from './simulation.js';
+import type { Tally } from './tally.js';
+
+/** Seeds whose stories do much in little time. */
+const seeds = [2, 3, 4] as const;
+const hours = 0.45;
+
+/** The least that must happen in all stories, so that the laws have something to judge. */
+const least: Tally = {
+  replacements: 6,
+  removals: 10,
+  joint: 2,
+  givenBack: 1,
+  drifts: 1,
+  takeOvers: 1,
+};
+
+describe('a cluster that is kept cheap', () => {
+  const played: Simulated[] = [];
+
+  test.each(seeds)('loses nothing and obeys every law with seed %d', async (seed) => {
+    const story = await simulate(seed, hours, { world: keepingWorld });
+    played.push(story);
+    expect(story.breaches).toEqual([]);
+  });
+
+  test.each(Object.keys(least) as (keyof Tally)[])('has enough %s to judge', (what) => {
+    const sum = played.reduce((all, { tally }) => all + tally[what], 0);
+    expect(sum).toBeGreaterThanOrEqual(least[what]);
+  });
+});
