@@ -4,7 +4,7 @@ import { denyRights, fillStreams, pauseLeader, purgeStreams } from './lasting-fa
 import type { TestWorld } from './world.js';
 
 /** Faults that may strike at any moment. The first six are those of `make test`. */
-export const faults = [
+const faults = [
   'kill pod-watcher',
   'kill one of three solvers',
   'kill launcher',

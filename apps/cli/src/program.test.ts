@@ -66,13 +66,19 @@ test.each<[readonly string[], string, RegExp]>([
 ])('%j is refused with a hint', async (args, code, hint) =>
   expect(await parse(...args)).toMatchObject({ code, text: expect.stringMatching(hint) }),
 );
-test.each(['simulate', 'decisions', 'explain', 'shadow', 'nats-users', 'convert', 'uninstall-check'])(
-  '%s --help has examples and exit codes',
-  async (command) =>
-    expect(await parse(command, '--help')).toMatchObject({
-      code: 'commander.helpDisplayed',
-      text: expect.stringMatching(/Examples:[\s\S]*Exit codes:/),
-    }),
+test.each([
+  'simulate',
+  'decisions',
+  'explain',
+  'shadow',
+  'nats-users',
+  'convert',
+  'uninstall-check',
+])('%s --help has examples and exit codes', async (command) =>
+  expect(await parse(command, '--help')).toMatchObject({
+    code: 'commander.helpDisplayed',
+    text: expect.stringMatching(/Examples:[\s\S]*Exit codes:/),
+  }),
 );
 test('help of a command that takes a cluster says where its name comes from', async () => {
   for (const command of ['decisions', 'nats-users'])
