@@ -201,7 +201,12 @@ export function inputOf(kind: AgedKind, pool: Pool, snapshot: Snapshot): SearchI
       podOf: () => undefined,
       nowMs,
     },
-    rules: { spotToSpot: true, savingMin: 1_000, savingShareMin: 0.02 },
+    rules: {
+      spotToSpot: true,
+      savingMin: 1_000,
+      savingShareMin: 0.02,
+      moveCostMicrosPerHour: Number(process.env['MOVE_COST'] ?? '1000'),
+    },
     options: defaultPlanOptions,
     position: { incarnation: 'bench', sequence: 1 },
   };

@@ -35,7 +35,7 @@ function judged(input: Input, group: readonly Candidate[]): Command | undefined 
   const nodes = input.snapshot.nodes.filter(({ uid }) => !out.has(uid));
   const made = plan({ ...input.snapshot, nodes }, pods, input.options);
   const unsettled = unsettledUids(input.views, input.eligibility.nowMs);
-  const rules = { ...input.rules, savingMin: 1, savingShareMin: 0 };
+  const rules = { ...input.rules, savingMin: 1, savingShareMin: 0, moveCostMicrosPerHour: 0 };
   const answer = judgeReplacement(
     group,
     { plan: made, position: input.position },

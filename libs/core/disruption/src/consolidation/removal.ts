@@ -16,6 +16,15 @@ import {
 /** A solver's plan for the pods of a candidate, and the state that it is based on. */
 export type WhatIf = { readonly plan: Plan; readonly position: JudgedPosition };
 
+/** The price of moves. */
+export type MoveRules = {
+  /**
+   * The move of an ordinary pod must save so many micro-dollars an hour. Absent: moves are free, as
+   * for Karpenter.
+   */
+  readonly moveCostMicrosPerHour?: number;
+};
+
 /** The outcome of judging a candidate: a command, or the reason why its node stays. */
 export type Judged =
   | { readonly kind: 'command'; readonly command: Command }
@@ -92,12 +101,39 @@ export function judgeRemoval(
   candidate: Candidate,
   { plan, position }: WhatIf,
   unsettled: ReadonlySet<string>,
+  rules: MoveRules,
 ): Judged {
   if (plan.newNodes.length > 0) return needsNewNodes(plan.newNodes.length);
   const found = movesOf([candidate], plan, unsettled);
   if (found.kind === 'stays') return found;
-  return { kind: 'command', command: removalOf([candidate], found.moves, position) };
+  return worthItsMoves(removalOf([candidate], found.moves, position), [candidate], rules);
 }
+
+/**
+ * A command that saves less than its moves cost is none. A removal of nodes of unknown price is
+ * one: it costs nothing, and how much it saves is not known.
+ */
+export function worthItsMoves(
+  command: Command,
+  candidates: readonly Candidate[],
+  { moveCostMicrosPerHour = 0 }: MoveRules,
+): Judged {
+  const isUnpriced = candidates.some(({ priceMicrosPerHour }) => priceMicrosPerHour === 0);
+  if (isUnpriced && command.nodesIn.length === 0) return { kind: 'command', command };
+  const saved = command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour;
+  const moveCost = moveCostMicrosPerHour * moveCostOfAll(candidates);
+  if (saved >= moveCost) return { kind: 'command', command };
+  const pods = command.moves.length;
+  const message = `would save ${dollarText(saved)} an hour, less than ${String(pods)} pods are to save if they move: ${dollarText(moveCost)}`;
+  const values = { savedMicrosPerHour: saved, moveCostMicrosPerHour: moveCost, pods };
+  return { kind: 'stays', note: note('not-worthwhile', message, values) };
+}
+
+const dollarText = (micros: number): string => `$${(micros / 1e6).toFixed(4)}`;
+
+/** The cost of moving all pods of these nodes, in moves of an ordinary pod. */
+export const moveCostOfAll = (candidates: readonly Pick<Candidate, 'moveCost'>[]): number =>
+  candidates.reduce((sum, { moveCost }) => sum + moveCost, 0);
 
 /** The note that nodes would have to be bought, in Karpenter's words. */
 export const needsNewNodes = (count: number): Extract<Judged, { readonly kind: 'stays' }> => ({

@@ -9,6 +9,7 @@ import {
 import type { Candidate } from './candidates.js';
 import type { Part } from './parts.js';
 import type { Region } from './regions.js';
+import { moveCostOfAll } from './removal.js';
 import { without } from './surroundings.js';
 
 /**
@@ -17,17 +18,12 @@ import { without } from './surroundings.js';
  */
 const stepsFor = (pods: number): number => Math.min(300, Math.ceil(36_000 / Math.max(1, pods)));
 
-/**
- * A pod more that moves must save this share of what each pod saves that moves in the cheapest way.
- * A lower share trades more evictions for less money.
- */
-const marginalShare = 0.03;
-
 /** A way to repack a region: the nodes that go, the plan for their pods, and what it comes to. */
 export type Repacked = Part & {
   /** Of the nodes that stay and those that are bought, in micro-dollars an hour. */
   readonly price: number;
-  readonly moves: number;
+  /** The cost of the moves, in moves of an ordinary pod. */
+  readonly moveCost: number;
 };
 
 /** Everything that the plans of a region read. */
@@ -60,18 +56,21 @@ export function repacked(
   });
   if (made.unplaced.length > 0) return undefined;
   const price = priceOfAll(stay) + made.priceMicrosPerHour;
-  return { candidates: going, plan: made, price, moves: pods.length };
+  return { candidates: going, plan: made, price, moveCost: moveCostOfAll(going) };
 }
 
 /** The price of some nodes together. */
 export const priceOfAll = (candidates: readonly Candidate[]): number =>
   candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
 
-/** The way that is worth its moves: the cheapest, unless one that moves fewer pods is near. */
-export function bestOf(ways: readonly Repacked[], priceBefore: number): Repacked | undefined {
-  const [cheapest] = ways.toSorted((a, b) => a.price - b.price || a.moves - b.moves);
-  if (cheapest === undefined || cheapest.price >= priceBefore) return undefined;
-  const perMove = (marginalShare * (priceBefore - cheapest.price)) / Math.max(1, cheapest.moves);
-  const costOf = ({ price, moves }: Repacked): number => price + perMove * moves;
-  return ways.toSorted((a, b) => costOf(a) - costOf(b) || a.moves - b.moves)[0];
+/** The way that saves most beyond the cost of its moves; undefined: none saves more than that. */
+export function bestOf(
+  ways: readonly Repacked[],
+  priceBefore: number,
+  moveCostMicrosPerHour: number,
+): Repacked | undefined {
+  const costOf = ({ price, moveCost }: Repacked): number =>
+    price + moveCostMicrosPerHour * moveCost;
+  const [best] = ways.toSorted((a, b) => costOf(a) - costOf(b) || a.moveCost - b.moveCost);
+  return best !== undefined && costOf(best) < priceBefore ? best : undefined;
 }

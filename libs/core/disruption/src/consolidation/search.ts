@@ -9,7 +9,7 @@ import {
 } from '@dovetail/core-scheduling';
 
 import type { NodeView } from '../facts/view.js';
-import { balancedScore, type PoolTotals, poolTotalsOf } from '../rules/costs.js';
+import { type PoolTotals, poolTotalsOf } from '../rules/costs.js';
 import { afterCommand } from './after-command.js';
 import { imbalanceOf } from './balance.js';
 import {
@@ -69,13 +69,6 @@ export type Consolidation = {
 export const nodesInMax = 40;
 
 /**
- * The least score of a command under any policy: its share of the price of all nodes that is saved,
- * over its share of all disruption. Karpenter's policy Balanced asks for 0.5, its others for
- * nothing. A higher score trades money for pods that stay.
- */
-const leastScore = 0.1;
-
-/**
  * Searches for commands that make a running cluster cheaper: groups of nodes whose pods fit on the
  * other nodes, or on new nodes that cost less. First whole regions are repacked: some nodes go, and
  * the others fill up. Then smaller groups are tried, until a round finds nothing. The search ends:
@@ -109,8 +102,6 @@ class Search {
   readonly #pods: ReadonlyMap<string, Pod>;
   readonly #unsettled: ReadonlySet<string>;
   readonly #totals: ReadonlyMap<string, PoolTotals>;
-  /** The totals of all pools together. */
-  readonly #all: PoolTotals;
   readonly #needsAll: boolean;
   readonly #allowed: Map<string, number>;
   readonly #commands: Command[] = [];
@@ -131,7 +122,6 @@ class Search {
     this.#pods = new Map(this.#left.flatMap(({ pods }) => pods.map((pod) => [pod.uid, pod])));
     this.#unsettled = unsettledUids(input.views, input.eligibility.nowMs);
     this.#totals = poolTotalsOf(input.views);
-    this.#all = sumOf([...this.#totals.values()]);
     this.#needsAll = needsAllNodes(input.snapshot);
     this.#allowed = new Map(this.#candidates.allowed);
     this.#snapshot = input.snapshot;
@@ -173,7 +163,8 @@ class Search {
         });
         if (made !== undefined) ways.push(made);
       }
-      const best = bestOf(ways, priceOfAll(region.candidates));
+      const { moveCostMicrosPerHour = 0 } = this.#input.rules;
+      const best = bestOf(ways, priceOfAll(region.candidates), moveCostMicrosPerHour);
       if (best !== undefined) yield* this.#acceptParts(best);
       if (this.#ended !== undefined) return;
     }
@@ -247,15 +238,8 @@ class Search {
       ...rules,
     });
     if (judged.kind === 'stays' || !isWorth(judged.command, rules)) return undefined;
-    if (this.#disturbs(judged.command)) return undefined;
     if (imbalanceOf(judged.command, group, this.#totals) !== undefined) return undefined;
     return this.#isSafeAlone(group, made) ? judged.command : undefined;
-  }
-
-  /** Whether a command moves much for little money, beside all that could be saved or moved. */
-  #disturbs(command: Command): boolean {
-    const move = { savedMicrosPerHour: savedBy(command), disruptionCost: command.disruptionCost };
-    return balancedScore(move, this.#all) < leastScore;
   }
 
   /** Whether the command may also be done without the ones that were found before it. */
@@ -294,11 +278,6 @@ class Search {
     return [...asked].every(([key, nodes]) => nodes <= (this.#allowed.get(key) ?? 0));
   }
 }
-
-const sumOf = (totals: readonly PoolTotals[]): PoolTotals => ({
-  priceMicrosPerHour: totals.reduce((sum, each) => sum + each.priceMicrosPerHour, 0),
-  disruptionCost: totals.reduce((sum, each) => sum + each.disruptionCost, 0),
-});
 
 const savedBy = (command: Command | undefined): number =>
   command === undefined ? 0 : command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour;

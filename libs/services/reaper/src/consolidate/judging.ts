@@ -83,12 +83,15 @@ function judge(
   }: { readonly reply: PlanReply; readonly views: readonly NodeView[] },
 ): Judged {
   const unsettled = unsettledUids(views, deps.clock.nowMs());
+  const { moveCostMicrosPerHour } = config.disruption;
   if (config.consolidation === 'delete')
-    return judgeRemoval(at(candidates, 0), { plan, position }, unsettled);
+    return judgeRemoval(at(candidates, 0), { plan, position }, unsettled, {
+      moveCostMicrosPerHour,
+    });
   const { microsPerHour: savingMin, share: savingShareMin } =
     config.disruption.replacementSavingMin;
   const { spotToSpot } = config;
   const several = config.consolidation === 'search' ? { nodesInMax } : {};
-  const rules = { spotToSpot, savingMin, savingShareMin, ...several };
+  const rules = { spotToSpot, savingMin, savingShareMin, moveCostMicrosPerHour, ...several };
   return judgeReplacement(candidates, { plan, position }, unsettled, rules);
 }
