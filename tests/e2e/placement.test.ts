@@ -7,7 +7,7 @@ import {
   admittedPods,
   allInitialized,
   boundTo,
-  createPods,
+  createTogether,
   deletePods,
   plannedNodes,
   podObject,
@@ -92,7 +92,7 @@ function summaryOf(placement: Placement, all: readonly Trial[]): string {
 async function runTrial(at: TestWorld, trial: number): Promise<Trial> {
   const startedMs = performance.now();
   const requests = tightRequests(nodesPlanned, drawsFrom(trial));
-  const made = await createPods(
+  const made = await createTogether(
     at,
     requests.map((millicores, index) =>
       podObject(`trial-${trial}-${index}`, { cpu: `${millicores}m`, memory: '100Mi' }),
@@ -139,14 +139,10 @@ async function clear(at: TestWorld): Promise<void> {
 }
 
 /**
- * Pods of a trial come within a second or two, and a batch waits for all of them. Its plan ends by
- * counted steps, a fraction of a second on a quiet machine. The longer time is for busy machines.
+ * The plan of a trial ends by counted steps, a fraction of a second on a quiet machine. The longer
+ * time is for busy machines.
  */
-const env = {
-  cloud: { JOIN_STAGGER_MS: '1000' },
-  'pod-watcher': { BATCH_IDLE_DURATION: '2s', BATCH_MAX_DURATION: '20s' },
-  solver: { PLAN_BUDGET: '20s' },
-};
+const env = { cloud: { JOIN_STAGGER_MS: '1000' }, solver: { PLAN_BUDGET: '20s' } };
 
 afterAll(() => keepTable('trials', resultTable()));
 

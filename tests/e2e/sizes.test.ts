@@ -1,5 +1,5 @@
 import { instances, ourNodes, untilRunning } from '@dovetail/test-support/cluster';
-import { createPods, podObject, poolReady } from '@dovetail/test-support/placement';
+import { createTogether, podObject, poolReady } from '@dovetail/test-support/placement';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const podsWithoutRequests = 50;
 describe.each(await worlds())('pods without requests on the %s world', (world) => {
   let at: TestWorld;
   beforeAll(async () => {
-    at = await openWorld({ world, env: { 'pod-watcher': { BATCH_IDLE_DURATION: '2s' } } });
+    at = await openWorld({ world });
     await at.kube.putManifests(
       poolManifest({ clusterName: 'lab' }).replace('[c, m, r]', '[t, c, m, r]'),
     );
@@ -19,7 +19,7 @@ describe.each(await worlds())('pods without requests on the %s world', (world) =
   afterAll(async () => at?.close());
 
   test('land on at most two nodes, and the plan says what they count as', async () => {
-    await createPods(
+    await createTogether(
       at,
       Array.from({ length: podsWithoutRequests }, (_, index) => podObject(`app-${index}`, {})),
     );

@@ -55,6 +55,12 @@ const quietLog: Log = {
   error: (name, message) => process.stderr.write(`${name}: ${message}\n`),
 };
 
+/**
+ * Deployments of the tests are planned whole on a machine of any speed: a batch leaves as soon as
+ * its owners have made all their pods, and waits for slow ones longer than a user would.
+ */
+const patient = { BATCH_OWNER_IDLE_DURATION: '30s', BATCH_OWNER_MAX_DURATION: '60s' } as const;
+
 export async function openWorld(
   options: { readonly world: ControlPlaneKind } & Partial<LabOptions>,
 ): Promise<TestWorld> {
@@ -66,6 +72,7 @@ export async function openWorld(
     progress: () => undefined,
     prepare: applyDefinitions,
     ...options,
+    env: { ...options.env, 'pod-watcher': { ...patient, ...options.env?.['pod-watcher'] } },
   });
   const kube = connectKubernetes({ kubeconfigPath: lab.kubeconfig, log: quietLog });
   const decisions = await recordDecisions(lab.natsUrl, lab.options.clusterName);

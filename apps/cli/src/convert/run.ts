@@ -7,7 +7,7 @@ import { convertValues } from './values.js';
 
 type Output = { out(text: string): void; err(text: string): void };
 
-/** The input of `convert`: a file of values, or `-`, and the region if the values cannot name it. */
+/** The input of `convert`: a file of values, or `-`, and the region if no value names it. */
 export type ConvertRequest = { readonly file: string; readonly region?: string };
 
 /** Exit codes of `dovetail convert`. */

@@ -35,10 +35,9 @@ export type PodWatcherConfig = BatchPolicy & {
 };
 
 /**
- * `ownerIdleMs` and `ownerMaxMs` are Karpenter's BATCH_IDLE_DURATION and BATCH_MAX_DURATION.
- * Karpenter waits that long for any pods; here only pods that are certain to come are worth the
- * wait. The patience trades a second plan for one group against pods that wait for a solver that
- * died.
+ * `ownerIdleMs` and `ownerMaxMs` are the times that Karpenter waits for any pods; here only pods
+ * that are certain to come are worth the wait. The patience trades a second plan for one group
+ * against pods that wait for a solver that died.
  */
 export const defaultPodWatcherConfig: PodWatcherConfig = {
   // A longer pause delays each plan. A shorter one cuts a deployment into several batches.

@@ -29,7 +29,7 @@ export type LauncherFeedDeps = {
   readonly vitals: Vitals;
   readonly cluster: Cluster;
   /** Learns the time of the bus from the messages that come. */
-  readonly busTime: Pick<BusTime, 'heard'>;
+  readonly busTime: Pick<BusTime, 'stored'>;
   /** The number of the epoch: the first part of every generation. */
   readonly epoch: number;
   /** Called with the number of a higher epoch whose work is in the stream. */
@@ -139,7 +139,7 @@ export class LauncherFeed {
 
   async #follow(stop: StopSignal): Promise<void> {
     for await (const event of followState(this.#deps.channel, stop, { kinds })) {
-      if (event.kind === 'record') this.#deps.busTime.heard(event.timeMs);
+      if (event.kind === 'record') this.#deps.busTime.stored(event.timeMs);
       this.#mirror.heard(event);
     }
   }

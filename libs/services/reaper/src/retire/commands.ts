@@ -106,10 +106,11 @@ export class Commands {
   async #looks(stop: StopSignal): Promise<void> {
     const { deps, cluster, config } = this.#context;
     while (!stop.aborted) {
-      const isToLook = cluster.synced() && this.isKnown() && this.#isToLook();
+      const isReady = cluster.synced() && this.isKnown();
+      const isToLook = isReady && this.#isToLook();
       const isWell = !isToLook || (await this.#turn());
       const { passIntervalMs } = config.disruption;
-      if (isToLook) await deps.clock.sleep(isWell ? lookMs : passIntervalMs, stop);
+      if (isToLook || !isReady) await deps.clock.sleep(isWell ? lookMs : passIntervalMs, stop);
       else await this.#wake.wait(stop, passIntervalMs);
     }
   }
