@@ -65,6 +65,8 @@ export function* searchOn(
     rules,
     options,
     position: { incarnation, sequence },
+    // The reaper begins as many commands as budgets allow, and the others when those have ended.
+    budgets: 'each' as const,
   };
   const slices = searchInSlices(input, {
     triesMax,

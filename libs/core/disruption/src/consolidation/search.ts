@@ -20,10 +20,10 @@ import {
 } from './candidates.js';
 import type { Command, JudgedPosition } from './command.js';
 import { neighbourhoodsOf, worstFirst } from './neighbourhoods.js';
-import { type Part, partsOf } from './parts.js';
+import type { Part } from './parts.js';
 import { cutsOf, regionsOf } from './regions.js';
 import { unsettledUids } from './removal.js';
-import { bestOf, priceOfAll, type Repacked, repacked } from './repacking.js';
+import { bestOf, type Repacked, repacked } from './repacking.js';
 import { judgeReplacement, type ReplacementRules } from './replacement.js';
 import { needsAllNodes, without } from './surroundings.js';
 import { Worths } from './worths.js';
@@ -39,6 +39,11 @@ export type SearchInput = {
   /** The options of each plan. Their seed also orders the groups of nodes. */
   readonly options: PlanOptions;
   readonly position: JudgedPosition;
+  /**
+   * Whether budgets allow each command alone (the others wait), or all commands together. Absent:
+   * all.
+   */
+  readonly budgets?: 'each' | 'all';
 };
 
 /** The limits of a search. */
@@ -152,7 +157,7 @@ class Search {
     const rooms = this.#snapshot.nodes.filter((node) => !going.has(node.uid) && this.#takes(node));
     for (const region of regionsOf(worths.goFirst(this.#left), rooms)) {
       const ways: Repacked[] = [];
-      for (const cut of cutsOf(region, worths, this.#allowed)) {
+      for (const cut of cutsOf(region, worths, this.#allowed, this.#input.budgets)) {
         yield;
         if (!this.#begins()) break;
         const made = repacked(region, cut, {
@@ -160,18 +165,17 @@ class Search {
           snapshot: this.#snapshot,
           needsAll: this.#needsAll,
           takes: (node) => this.#takes(node),
+          isAllowed: (group) => this.#isAllowed(group),
         });
         if (made !== undefined) ways.push(made);
       }
-      const { moveCostMicrosPerHour = 0 } = this.#input.rules;
-      const best = bestOf(ways, priceOfAll(region.candidates), moveCostMicrosPerHour);
-      if (best !== undefined) yield* this.#acceptParts(best);
+      yield* this.#acceptParts(bestOf(ways)?.parts ?? []);
       if (this.#ended !== undefined) return;
     }
   }
 
-  *#acceptParts(way: Part): Generator<undefined, void> {
-    for (const { candidates, plan: made } of partsOf(way.candidates, way.plan)) {
+  *#acceptParts(parts: readonly Part[]): Generator<undefined, void> {
+    for (const { candidates, plan: made } of parts) {
       yield;
       const command = this.#isAllowed(candidates) ? this.#judged(candidates, made) : undefined;
       if (command !== undefined) this.#accept(command);
@@ -263,6 +267,7 @@ class Search {
       ...command.moves.flatMap(({ to }) => (to.kind === 'node' ? [to.nodeUid] : [])),
     ]);
     this.#left = this.#left.filter(({ view }) => !touched.has(view.node.uid));
+    if (this.#input.budgets === 'each') return;
     for (const { pool, nodes } of command.budgets) {
       const key = poolKey(pool);
       this.#allowed.set(key, (this.#allowed.get(key) ?? 0) - nodes);
