@@ -132,7 +132,7 @@ export function countScores(metrics: Metrics, scores: readonly PoolScore[]): voi
   }
 }
 
-/** Counts a search for commands of one node, or of several, that ended because its time was over. */
+/** Counts a search for commands of one node, or of several, that ran out of time. */
 export const countTimeout = (metrics: Metrics, type: 'single' | 'multi'): void =>
   metrics.count('karpenter_voluntary_disruption_consolidation_timeouts_total', {
     consolidation_type: type,
