@@ -44,10 +44,21 @@ function outcomeOf(test) {
   };
 }
 
-const told = (where, error) =>
-  stripVTControlCharacters(`FAILED: ${where}: ${error?.stack ?? error?.message ?? String(error)}`)
-    .replaceAll(/\s+/g, ' ')
-    .slice(0, 400);
+const longest = 400;
+const oneLine = (text) => stripVTControlCharacters(text).replaceAll(/\s+/g, ' ').slice(0, longest);
+
+/** The lines that differ between what was expected (-) and received (+); empty without a diff. */
+const differences = (error) =>
+  stripVTControlCharacters(error?.diff ?? '')
+    .split('\n')
+    .filter((line) => /^[-+] {2}/.test(line))
+    .join(' ');
+
+function told(where, error) {
+  const what = oneLine(`FAILED: ${where}: ${error?.stack ?? error?.message ?? String(error)}`);
+  const diff = oneLine(differences(error));
+  return diff === '' ? what : `${what} DIFF: ${diff}`;
+}
 
 /** A line for each failed test of one file, and for what failed around them. */
 const failuresOf = (module) => [

@@ -1,10 +1,9 @@
 import { kubeResources } from '@dovetail/core-ports';
 import { claims, instances, ourNodes, untilRunning } from '@dovetail/test-support/cluster';
 import { poolReady } from '@dovetail/test-support/placement';
-import { logged } from '@dovetail/test-support/service-view';
+import { logged, serviceOf } from '@dovetail/test-support/service-view';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import type { RunningPart } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** Each large pod fills most of a c5.xlarge. The two small ones fit on one c5.large together. */
@@ -58,7 +57,7 @@ describe.each(await worlds())('consolidation of nodes together, on the %s world'
       180_000,
     );
     await untilRunning(at, 'default', 2);
-    const lines = await logged(at.lab.parts.get('reaper') as RunningPart, 'command-advanced');
+    const lines = await logged(await serviceOf(at.lab, 'reaper'), 'command-advanced');
     expect(JSON.stringify(lines)).toContain('of 2 nodes is Ending');
     expect((await instances(at)).filter(({ state }) => state === 'running')).toHaveLength(1);
     await eventually('the end of the command', async () =>

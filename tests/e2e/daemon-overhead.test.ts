@@ -7,7 +7,7 @@ import {
   podObject,
   poolReady,
 } from '@dovetail/test-support/placement';
-import { metric } from '@dovetail/test-support/service-view';
+import { metric, serviceOf } from '@dovetail/test-support/service-view';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -61,9 +61,9 @@ async function bought(at: TestWorld): Promise<object> {
   };
 }
 
-const passes = (at: TestWorld): Promise<number> =>
+const passes = async (at: TestWorld): Promise<number> =>
   metric(
-    at.lab.parts.get('reaper'),
+    await serviceOf(at.lab, 'reaper'),
     'karpenter_voluntary_disruption_decision_evaluation_duration_seconds_count',
   );
 

@@ -5,10 +5,10 @@ import { connectKubernetes } from '@dovetail/adapter-kubernetes/manifests';
 import type { KubeObject } from '@dovetail/core-ports';
 import { claims, instances, nodes, untilRunning } from '@dovetail/test-support/cluster';
 import { podObject } from '@dovetail/test-support/placement';
+import { realParts } from '@dovetail/test-support/real-parts';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld } from '@dovetail/test-support/world';
 import {
-  isUnavailable,
   obtainControlPlane,
   obtainKarpenter,
   obtainKubectl,
@@ -16,7 +16,6 @@ import {
   type RunningPart,
   startKarpenter,
   startServices,
-  wantsRealParts,
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -26,23 +25,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
  * and lets virtual time pass; here both programs run, one at a time.
  */
 const root = join(import.meta.dirname, '..', '..');
-const wanted = wantsRealParts();
-const parts = wanted
-  ? {
-      plane: await obtainControlPlane(),
-      karpenter: await obtainKarpenter(),
-      kubectl: await obtainKubectl(),
-      nats: await obtainNatsServer(),
-    }
-  : undefined;
-const missing =
-  parts === undefined
-    ? '`make test-real` includes it'
-    : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
-if (missing !== undefined)
-  process.stdout.write(
-    `LEFT OUT: handing a cluster over from Karpenter and back: ${missing.split('\n', 1)[0]}\n`,
-  );
+const parts = await realParts('handing a cluster over from Karpenter and back', {
+  plane: () => obtainControlPlane(),
+  karpenter: () => obtainKarpenter(),
+  kubectl: () => obtainKubectl(),
+  nats: () => obtainNatsServer(),
+});
 
 /** A pool of machines that hold one pod of the tests each. */
 const pool = (name: string, expireAfter: string): string =>
@@ -54,7 +42,7 @@ const pool = (name: string, expireAfter: string): string =>
     .replace('      requirements:', `      expireAfter: ${expireAfter}\n      requirements:`);
 
 async function applyKarpentersDefinitions(kubeconfigPath: string): Promise<void> {
-  if (parts === undefined || isUnavailable(parts.karpenter)) throw new Error('no Karpenter');
+  if (parts === undefined) throw new Error('no Karpenter');
   const quiet = (): undefined => undefined;
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
   const kube = connectKubernetes({ kubeconfigPath, log });
@@ -96,7 +84,7 @@ async function expectKept(at: TestWorld, before: Fleet, more: number): Promise<v
 const isOurs = ({ metadata }: KubeObject): boolean =>
   Object.keys(metadata.annotations ?? {}).some((key) => key.startsWith('dovetail.sh/'));
 
-(missing === undefined ? describe : describe.skip)('a cluster that changes hands', () => {
+describe.skipIf(parts === undefined)('a cluster that changes hands', () => {
   let at: TestWorld;
   let karpenter: RunningPart;
   const services = (): readonly (readonly [string, RunningPart])[] =>
@@ -142,7 +130,7 @@ const isOurs = ({ metadata }: KubeObject): boolean =>
     });
 
   beforeAll(async () => {
-    if (parts === undefined || isUnavailable(parts.karpenter)) throw new Error('no Karpenter');
+    if (parts === undefined) throw new Error('no Karpenter');
     at = await openWorld({
       world: 'real',
       servicesLeftOut: true,

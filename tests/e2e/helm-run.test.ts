@@ -10,18 +10,17 @@ import {
   ourNodes,
   untilRunning,
 } from '@dovetail/test-support/cluster';
+import { realParts } from '@dovetail/test-support/real-parts';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld } from '@dovetail/test-support/world';
 import {
   freePort,
-  isUnavailable,
   obtainControlPlane,
   obtainHelm,
   obtainKubectl,
   obtainNatsServer,
   run,
   seedOf,
-  wantsRealParts,
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -33,21 +32,12 @@ import { runServicePods, secrets, type ServicePods } from './service-pods.js';
  * make its pods. Each pod's own command runs as a process with the token of its ServiceAccount and
  * with its environment. No service has any other right than the chart gives it.
  */
-const wanted = wantsRealParts();
-const parts = wanted
-  ? {
-      helm: await obtainHelm(),
-      kubectl: await obtainKubectl(),
-      nats: await obtainNatsServer(),
-      plane: await obtainControlPlane(),
-    }
-  : undefined;
-const missing =
-  parts === undefined
-    ? '`make test-real` includes it'
-    : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
-if (missing !== undefined)
-  process.stdout.write(`LEFT OUT: the chart at work on a real API server: ${missing}\n`);
+const parts = await realParts('the chart at work on a real API server', {
+  helm: () => obtainHelm(),
+  kubectl: () => obtainKubectl(),
+  nats: () => obtainNatsServer(),
+  plane: () => obtainControlPlane(),
+});
 
 const services = ['podWatcher', 'solver', 'launcher', 'reaper'] as const;
 const componentOf = (service: string): string =>
@@ -81,14 +71,14 @@ async function valuesFor({ natsUrl, cloudUrl }: TestWorld['lab']): Promise<objec
 
 const ours = 'app.kubernetes.io/instance=dovetail,app.kubernetes.io/component';
 
-(missing === undefined ? describe : describe.skip)('the chart at work', () => {
+describe.skipIf(parts === undefined)('the chart at work', () => {
   let dir: string;
   let at: TestWorld;
   let pods: ServicePods;
   let deps: PodRunnerDeps;
   let refusedBefore: number;
   const helm = async (...args: readonly string[]): Promise<string> => {
-    if (parts === undefined || isUnavailable(parts.helm)) throw new Error('no helm');
+    if (parts === undefined) throw new Error('no helm');
     const env = { HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
     const output = await run(parts.helm.path, args, {
       deadlineMs: 120_000,

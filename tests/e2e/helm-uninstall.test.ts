@@ -5,15 +5,14 @@ import { join } from 'node:path';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { type KubeApi, kubeResources } from '@dovetail/core-ports';
 import { chartDirs, requiredValues } from '@dovetail/test-support/chart';
+import { realParts } from '@dovetail/test-support/real-parts';
 import {
-  isUnavailable,
   obtainControlPlane,
   obtainHelm,
   obtainKubectl,
   run,
   type RunningControlPlane,
   startControlPlane,
-  wantsRealParts,
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -23,19 +22,11 @@ import { type Ended, runPods } from './pod-runner.js';
  * The guard of the chart against leaving nodes behind: a real Helm, a real API server, and the
  * command of the guard's pod as a process with the token of its ServiceAccount.
  */
-const wanted = wantsRealParts();
-
-const parts = wanted
-  ? { helm: await obtainHelm(), kubectl: await obtainKubectl(), plane: await obtainControlPlane() }
-  : undefined;
-
-const missing =
-  parts === undefined
-    ? '`make test-real` includes it'
-    : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
-
-if (missing !== undefined)
-  process.stdout.write(`LEFT OUT: uninstalling on a real API server: ${missing}\n`);
+const parts = await realParts('uninstalling on a real API server', {
+  helm: () => obtainHelm(),
+  kubectl: () => obtainKubectl(),
+  plane: () => obtainControlPlane(),
+});
 
 const namespace = ['--namespace', 'dovetail'] as const;
 const guard = 'app.kubernetes.io/component=guard';
@@ -62,13 +53,13 @@ const claim = {
   },
 };
 
-(missing === undefined ? describe : describe.skip)('uninstalling on a real API server', () => {
+describe.skipIf(parts === undefined)('uninstalling on a real API server', () => {
   let dir: string;
   let plane: RunningControlPlane;
   let kube: KubeApi;
   const tool = async (name: 'helm' | 'kubectl', args: readonly string[]): Promise<string> => {
     const found = parts?.[name];
-    if (found === undefined || isUnavailable(found)) throw new Error(`no ${name}`);
+    if (found === undefined) throw new Error(`no ${name}`);
     const env = { HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
     const output = await run(found.path, args, {
       deadlineMs: 120_000,
@@ -79,7 +70,7 @@ const claim = {
   };
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'dovetail-uninstall-'));
-    if (parts === undefined || isUnavailable(parts.plane)) throw new Error('no control plane');
+    if (parts === undefined) throw new Error('no control plane');
     plane = await startControlPlane({ paths: parts.plane.paths, dir, clusterName: 'lab' });
     const quiet = (): undefined => undefined;
     kube = connectKubernetes({

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { chartDirs } from '@dovetail/test-support/chart';
+import { realParts } from '@dovetail/test-support/real-parts';
 import {
-  isUnavailable,
   obtainControlPlane,
   obtainHelm,
   obtainKubectl,
@@ -14,7 +14,6 @@ import {
   type RunningControlPlane,
   serviceHeapMiB,
   startControlPlane,
-  wantsRealParts,
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -26,19 +25,11 @@ import { neighbours, rightsOf, type Rule, type Service, services } from './helm-
  */
 const chart = chartDirs.dovetail;
 
-const wanted = wantsRealParts();
-
-const parts = wanted
-  ? { helm: await obtainHelm(), kubectl: await obtainKubectl(), plane: await obtainControlPlane() }
-  : undefined;
-
-const missing =
-  parts === undefined
-    ? '`make test-real` includes it'
-    : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
-
-if (missing !== undefined)
-  process.stdout.write(`LEFT OUT: the Helm chart on a real API server: ${missing}\n`);
+const parts = await realParts('the Helm chart on a real API server', {
+  helm: () => obtainHelm(),
+  kubectl: () => obtainKubectl(),
+  plane: () => obtainControlPlane(),
+});
 
 const settings = [
   'cluster.name=lab',
@@ -87,13 +78,13 @@ type Deployment = KubeObject & {
   };
 };
 
-(missing === undefined ? describe : describe.skip)('the Helm chart on a real API server', () => {
+describe.skipIf(parts === undefined)('the Helm chart on a real API server', () => {
   let dir: string;
   let plane: RunningControlPlane;
   let kube: KubeApi;
   const tool = async (name: 'helm' | 'kubectl', args: readonly string[]): Promise<string> => {
     const found = parts?.[name];
-    if (found === undefined || isUnavailable(found)) throw new Error(`no ${name}`);
+    if (found === undefined) throw new Error(`no ${name}`);
     const output = await run(found.path, args, {
       deadlineMs: 90_000,
       remedy: 'read its output',
@@ -108,7 +99,7 @@ type Deployment = KubeObject & {
   };
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'dovetail-helm-'));
-    if (parts === undefined || isUnavailable(parts.plane)) throw new Error('no control plane');
+    if (parts === undefined) throw new Error('no control plane');
     plane = await startControlPlane({ paths: parts.plane.paths, dir, clusterName: 'lab' });
     const quiet = (): undefined => undefined;
     kube = connectKubernetes({

@@ -5,15 +5,9 @@ import { dirname, join } from 'node:path';
 import { claims, instances, nodes, ourNodes, runningPods } from '@dovetail/test-support/cluster';
 import { commandsOf, inShell } from '@dovetail/test-support/guide';
 import { instanceProfiles, launchTemplates } from '@dovetail/test-support/launch-templates';
+import { realParts } from '@dovetail/test-support/real-parts';
 import { eventually, openWorld, type TestWorld } from '@dovetail/test-support/world';
-import {
-  isUnavailable,
-  obtainControlPlane,
-  obtainHelm,
-  obtainKubectl,
-  obtainNatsServer,
-  wantsRealParts,
-} from '@dovetail/testbed';
+import { obtainControlPlane, obtainHelm, obtainKubectl, obtainNatsServer } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { type EksCluster, startEksCluster } from './eks-cluster.js';
@@ -26,21 +20,12 @@ import { dist } from './pod-runner.js';
  */
 const root = join(import.meta.dirname, '..', '..');
 const page = 'install-on-eks.md';
-const wanted = wantsRealParts();
-const parts = wanted
-  ? {
-      helm: await obtainHelm(),
-      kubectl: await obtainKubectl(),
-      nats: await obtainNatsServer(),
-      plane: await obtainControlPlane(),
-    }
-  : undefined;
-const missing =
-  parts === undefined
-    ? '`make test-real` includes it'
-    : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
-if (missing !== undefined)
-  process.stdout.write(`LEFT OUT: the guide to EKS on a real API server: ${missing}\n`);
+const parts = await realParts('the guide to EKS on a real API server', {
+  helm: () => obtainHelm(),
+  kubectl: () => obtainKubectl(),
+  nats: () => obtainNatsServer(),
+  plane: () => obtainControlPlane(),
+});
 
 /** The commands of a section that need no more than a cluster. */
 async function unmarked(heading: string): Promise<readonly string[]> {
@@ -56,7 +41,7 @@ const sections = {
   uninstall: await unmarked('Uninstall'),
 };
 
-(missing === undefined ? describe : describe.skip)('the guide to EKS', () => {
+describe.skipIf(parts === undefined)('the guide to EKS', () => {
   let dir: string;
   let at: TestWorld;
   let eks: EksCluster;
@@ -75,7 +60,7 @@ const sections = {
   ];
 
   beforeAll(async () => {
-    if (parts === undefined || isUnavailable(parts.helm) || isUnavailable(parts.nats)) return;
+    if (parts === undefined) return;
     dir = await mkdtemp(join(tmpdir(), 'dovetail-eks-'));
     await symlink(join(root, 'deploy'), join(dir, 'deploy'));
     // `npx dovetail` of a checkout.

@@ -4,16 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type Ended, ranCommand } from '@dovetail/test-support/command';
+import { realParts } from '@dovetail/test-support/real-parts';
 import { eventually } from '@dovetail/test-support/world';
-import {
-  forTests,
-  isUnavailable,
-  obtainControlPlane,
-  obtainKarpenter,
-  obtainKubectl,
-  run,
-  type Unavailable,
-} from '@dovetail/testbed';
+import { obtainControlPlane, obtainKarpenter, obtainKubectl, run } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** Karpenter's own controller as a stranger on the cloud twin: `make lab AUTOSCALER=karpenter`. */
@@ -57,27 +50,16 @@ describe('the lab with another autoscaler', () => {
   });
 });
 
-/** Undefined when everything is there. */
-async function missing(): Promise<Unavailable | undefined> {
-  const parts = [
-    await forTests(obtainControlPlane),
-    await forTests(obtainKarpenter),
-    await obtainKubectl(),
-  ];
-  return parts.find(isUnavailable);
-}
-
-const lacking = await missing();
-if (lacking !== undefined)
-  process.stdout.write(
-    `LEFT OUT: Karpenter's own controller on the cloud twin: ${lacking.unavailable.split('\n', 1)[0]}\n`,
-  );
+const parts = await realParts("Karpenter's own controller on the cloud twin", {
+  plane: () => obtainControlPlane(),
+  karpenter: () => obtainKarpenter(),
+  kubectl: () => obtainKubectl(),
+});
 
 async function kubectl(...args: readonly string[]): Promise<string> {
-  const found = await obtainKubectl();
-  if (isUnavailable(found)) throw new Error(found.unavailable);
+  if (parts === undefined) throw new Error('no kubectl');
   const { stdout } = await run(
-    found.path,
+    parts.kubectl.path,
     ['--kubeconfig', join(folder, '.lab', 'kubeconfig'), ...args],
     { deadlineMs: 200_000, remedy: 'read its output' },
   );
@@ -117,7 +99,7 @@ async function untilNothingLives(): Promise<void> {
   await eventually('its instances to end', async () => (await instancesThatLive()).length === 0);
 }
 
-const inLab = lacking === undefined ? describe : describe.skip;
+const inLab = describe.skipIf(parts === undefined);
 
 inLab("Karpenter's own controller on the real control plane and the cloud twin", () => {
   let up: Ended;

@@ -25,7 +25,7 @@ import {
   podObject,
   poolReady,
 } from '@dovetail/test-support/placement';
-import { metric } from '@dovetail/test-support/service-view';
+import { metric, serviceOf } from '@dovetail/test-support/service-view';
 import {
   classManifest,
   createVolumeClaim,
@@ -84,8 +84,8 @@ const kinds: readonly Kind[] = [
 
 describe(`pods that are left to the scheduler, on the ${world} world`, () => {
   let at: TestWorld;
-  const bound = (): Promise<number> =>
-    metric(at.lab.parts.get('launcher'), 'dovetail_placements_total', 'outcome="bound"');
+  const bound = async (): Promise<number> =>
+    metric(await serviceOf(at.lab, 'launcher'), 'dovetail_placements_total', 'outcome="bound"');
   const nodeOf = async (pod: KubeObject): Promise<string> =>
     (await boundTo(at)).get(pod.metadata.uid ?? '') ?? '';
   const create = async (name: string, cpu: string, spec: object = {}): Promise<KubeObject> => {

@@ -16,10 +16,9 @@ import {
 } from '@dovetail/test-support/cluster';
 import { commandsOf, inShell } from '@dovetail/test-support/guide';
 import { createPods, podObject } from '@dovetail/test-support/placement';
-import { logged } from '@dovetail/test-support/service-view';
+import { logged, serviceOf } from '@dovetail/test-support/service-view';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import type { RunningPart } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -60,7 +59,7 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     const [oldName, onOld] = [old?.privateDnsName ?? '', await podNames(at)];
     await at.cloud('POST', 'cluster', { version: '1.34' });
     await at.lab.advanceClock(600_000);
-    const launcher = at.lab.parts.get('launcher') as RunningPart;
+    const launcher = await serviceOf(at.lab, 'launcher');
     await eventually('the launcher to find the new version', async () =>
       (await logged(launcher, 'cluster-discovered')).some(
         ({ kubernetesVersion }) => kubernetesVersion === '1.34',

@@ -8,7 +8,7 @@ import {
 } from '@dovetail/test-support/cluster';
 import { untilSeenEmpty, untilSeenOccupied } from '@dovetail/test-support/emptiness';
 import { launchTemplates } from '@dovetail/test-support/launch-templates';
-import { logged, type LogLine } from '@dovetail/test-support/service-view';
+import { logged, type LogLine, serviceOf } from '@dovetail/test-support/service-view';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -19,7 +19,7 @@ const cases = [
 
 /** The only log line of the launcher about this decision. */
 async function lineOf(at: TestWorld, decision: Decision): Promise<LogLine> {
-  const part = at.lab.parts.get('launcher') ?? at.lab.parts.get('services');
+  const part = await serviceOf(at.lab, 'launcher');
   const lines = (await logged(part, `decision-${decision.kind}`)).filter(
     (line) => line['decision'] === decision.id,
   );

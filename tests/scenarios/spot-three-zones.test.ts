@@ -8,7 +8,7 @@ import {
   runningPods,
   untilRunning,
 } from '@dovetail/test-support/cluster';
-import { metric } from '@dovetail/test-support/service-view';
+import { metric, serviceOf } from '@dovetail/test-support/service-view';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -125,7 +125,7 @@ describe.each(await worlds())('scenario spot-three-zones on the %s world', (worl
         ...(await runningPods(at, namespace)).map(({ metadata }) => metadata.uid ?? ''),
       ].toSorted();
     const before = await alive();
-    const reaper = at.lab.parts.get('reaper') ?? at.lab.parts.get('services');
+    const reaper = await serviceOf(at.lab, 'reaper');
     const passes = (): Promise<number> =>
       metric(reaper, 'karpenter_voluntary_disruption_decision_evaluation_duration_seconds_count');
     const disrupted = (): number => at.decisions.of('disrupt').length;

@@ -3,7 +3,7 @@ import { type Decision, type DecisionKind, followDecisions, inboxOf } from '@dov
 import { systemHash } from '@dovetail/runtime';
 import { isBusReaderUrl, readBus } from '@dovetail/sim-bus';
 
-/** Every decision since the lab began, as any subscriber sees them. */
+/** Every decision since the lab began, as any subscriber sees them; none without a bus. */
 export type DecisionRecorder = {
   readonly all: readonly Decision[];
   of(kind: DecisionKind): readonly Decision[];
@@ -11,6 +11,8 @@ export type DecisionRecorder = {
 };
 
 export function recordDecisions(natsUrl: string, cluster: string): Promise<DecisionRecorder> {
+  if (natsUrl === '')
+    return Promise.resolve({ all: [], of: () => [], close: () => Promise.resolve() });
   const stop = new AbortController();
   const log = {
     debug: () => undefined,

@@ -90,6 +90,20 @@ const settings = {
     fallback: defaultPodWatcherConfig.maxMs,
     parse: durationMs,
   },
+  batchOwnerIdleMs: {
+    env: 'BATCH_OWNER_IDLE_DURATION',
+    flag: 'batch-owner-idle-duration',
+    help: 'As in pod-watcher.',
+    fallback: defaultPodWatcherConfig.ownerIdleMs,
+    parse: durationMs,
+  },
+  batchOwnerMaxMs: {
+    env: 'BATCH_OWNER_MAX_DURATION',
+    flag: 'batch-owner-max-duration',
+    help: 'As in pod-watcher.',
+    fallback: defaultPodWatcherConfig.ownerMaxMs,
+    parse: durationMs,
+  },
   budgetMs: {
     env: 'PLAN_BUDGET',
     flag: 'plan-budget',
@@ -226,7 +240,7 @@ function surroundings(
 }
 
 function startPodWatcher(shared: Shared): Promise<Service> {
-  const { clusterName, batchIdleMs, batchMaxMs } = shared.settings;
+  const { clusterName, ...given } = shared.settings;
   const { kube, log, metrics, serve, leadership, ...around } = surroundings(shared, 'pod-watcher');
   const channel = {
     bus: around.bus,
@@ -239,7 +253,13 @@ function startPodWatcher(shared: Shared): Promise<Service> {
   const connection = { answered: () => true };
   const watcher = createPodWatcher(
     { kube, connection, channel, leadership: leadership(), log, metrics, vitals: noVitals },
-    { ...defaultPodWatcherConfig, idleMs: batchIdleMs, maxMs: batchMaxMs },
+    {
+      ...defaultPodWatcherConfig,
+      idleMs: given.batchIdleMs,
+      maxMs: given.batchMaxMs,
+      ownerIdleMs: given.batchOwnerIdleMs,
+      ownerMaxMs: given.batchOwnerMaxMs,
+    },
   );
   return serve(watcher);
 }

@@ -124,7 +124,7 @@ const required: readonly (readonly [string, string])[] = [
   ['cluster.region', 'the chart needs it, and Karpenter finds the region by itself: give --region'],
 ];
 
-/** A text where Karpenter writes numbers as texts. */
+/** Karpenter's chart writes this number as a text. */
 const taken = (path: string, value: unknown): unknown =>
   path.endsWith('.reservedENIs') ? Number(value) : value;
 

@@ -1,5 +1,5 @@
 import { streamName, subjects } from '@dovetail/contracts';
-import { kubeResources } from '@dovetail/core-ports';
+import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { clusterName } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, test } from 'vitest';
 
@@ -23,25 +23,26 @@ const ready = async (): ReturnType<PodWatcherStage['leader']> => (await begin())
 
 /** A ReplicaSet that wants this many pods, and the metadata of a pod of its own. */
 async function ownedByReplicaSet(replicas: number): Promise<object> {
+  const owner = await replicaSet(replicas);
+  return ownedBy(owner.metadata.uid ?? '');
+}
+
+/** The metadata of a pod of the ReplicaSet with this UID. */
+const ownedBy = (uid: string): object => ({
+  ownerReferences: [
+    { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid, controller: true },
+  ],
+});
+
+async function replicaSet(replicas: number): Promise<KubeObject> {
   const template = {
     metadata: { labels: { app: 'web' } },
     spec: { containers: [{ name: 'main', image: 'pause' }] },
   };
-  const owner = await stage.kube.create(kubeResources.replicaSets, {
+  return stage.kube.create(kubeResources.replicaSets, {
     metadata: { name: 'web', namespace: 'default' },
     spec: { replicas, selector: { matchLabels: { app: 'web' } }, template },
   });
-  return {
-    ownerReferences: [
-      {
-        apiVersion: 'apps/v1',
-        kind: 'ReplicaSet',
-        name: 'web',
-        uid: owner.metadata.uid,
-        controller: true,
-      },
-    ],
-  };
 }
 
 describe('batches', () => {
@@ -105,6 +106,31 @@ describe('batches', () => {
     await stage.pod('second', { metadata });
     await stage.advance(15);
     expect(stage.batches.map((batch) => batch.podUids.length)).toEqual([2]);
+  });
+
+  test('a ReplicaSet that is not seen yet is waited for a second: its watch may lag behind that of its pods', async () => {
+    await ready();
+    const early = await stage.pod('a', { metadata: ownedBy('not-seen-yet') });
+    await stage.advance(900);
+    expect(stage.batches).toHaveLength(0);
+    await stage.advance(200);
+    expect(stage.batches).toMatchObject([{ podUids: [early] }]);
+  });
+
+  test('an owner with more pods than it wanted when it was last seen is waited for: it wants more now', async () => {
+    await ready();
+    const owner = await replicaSet(1);
+    const metadata = ownedBy(owner.metadata.uid ?? '');
+    for (const name of ['a', 'b']) await stage.pod(name, { metadata });
+    await stage.advance(900);
+    expect(stage.batches).toHaveLength(0);
+    await stage.kube.patch(
+      { resource: kubeResources.replicaSets, namespace: 'default', name: 'web' },
+      { type: 'merge', body: { spec: { replicas: 3 } } },
+    );
+    await stage.pod('c', { metadata });
+    await stage.advance(15);
+    expect(stage.batches.map((batch) => batch.podUids.length)).toEqual([3]);
   });
 
   test('an owner that makes no more pods is waited for a second', async () => {

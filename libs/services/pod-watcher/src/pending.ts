@@ -1,6 +1,7 @@
 import type { PodPromise, StateValue, Verdict } from '@dovetail/contracts';
 import { annotations, parsePromise, type Pool } from '@dovetail/core-api';
-import { compareText, isActive, type Pod } from '@dovetail/core-kube-model';
+import { compareText, isActive, type Owner, type Pod } from '@dovetail/core-kube-model';
+import { kubeResources } from '@dovetail/core-ports';
 
 import { Backoff } from './backoff.js';
 import type { Arrival } from './batches.js';
@@ -133,23 +134,27 @@ export class Pending {
    * Whether more pods of the same owners will come. None, if each owner has made all its replicas
    * and all their unplaced pods are here. Some, if an owner has not made them all. Unknown, if an
    * owner counts no replicas.
+   *
+   * Pods and their owners come by two watches, and either may lag behind. So pods are waited for,
+   * too, if their ReplicaSet is not seen yet or has more pods than it wanted when it was seen.
    */
   arrivalOf(pods: readonly Pod[], nowMs: number): Arrival {
-    const owners = [...new Set(pods.map((pod) => pod.owner?.uid ?? ''))].map((uid) => ({
-      uid,
-      wanted: this.#owners.get(uid),
-    }));
+    const owners = [...new Map(pods.map((pod) => [pod.owner?.uid ?? '', pod.owner]))].map(
+      ([uid, owner]) => ({
+        uid,
+        wanted: this.#owners.get(uid) ?? (countsReplicas(owner) ? 0 : undefined),
+      }),
+    );
     // Most looks are at pods that are still arriving, and then no pod needs to be counted.
     if (owners.some(({ uid, wanted }) => (this.#ownedPods.get(uid)?.size ?? 0) < (wanted ?? 0)))
       return 'arriving';
     const batch = new Set(pods.map((pod) => pod.uid));
-    if (
-      owners.every(
-        ({ uid, wanted }) => wanted !== undefined && this.#settledOf(uid, batch, nowMs) >= wanted,
-      )
-    )
-      return 'complete';
-    return owners.some(({ uid, wanted }) => wanted !== undefined && this.#madeBy(uid) < wanted)
+    const toCome = owners.map(({ uid, wanted }) =>
+      wanted === undefined ? undefined : wanted - this.#settledOf(uid, batch, nowMs),
+    );
+    if (toCome.every((count) => count === 0)) return 'complete';
+    return toCome.some((count) => count !== undefined && count < 0) ||
+      owners.some(({ uid, wanted }) => wanted !== undefined && this.#madeBy(uid) < wanted)
       ? 'arriving'
       : 'unknown';
   }
@@ -194,3 +199,7 @@ export class Pending {
     return settled;
   }
 }
+
+/** Whether pod-watcher follows how many replicas an owner of this kind wants. */
+const countsReplicas = (owner: Owner | undefined): boolean =>
+  owner?.kind === kubeResources.replicaSets.kind && owner.apiVersion.startsWith('apps/');

@@ -218,7 +218,7 @@ describe('verdicts', () => {
     await ready();
     const owner = {
       ownerReferences: [
-        { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'rs-1', controller: true },
+        { apiVersion: 'batch/v1', kind: 'Job', name: 'web', uid: 'job-1', controller: true },
       ],
     };
     const uids = [

@@ -16,8 +16,8 @@ import { waitingIn } from './waiting.js';
 /** The most plans of one search. Time ends most searches earlier. */
 const triesMax = 1_000_000;
 /**
- * The commands that an answer names at most. The reaper carries out one after the other, and asks
- * again before it has done so many.
+ * The commands that an answer names at most. The reaper begins as many as budgets allow, and asks
+ * again before it has begun so many.
  */
 const commandsMax = 100;
 /**

@@ -117,7 +117,8 @@ async function admitSome(deps: AdmitPlansDeps, works: readonly Work<PlanMessage>
 }
 
 /**
- * The plan as made when the bus took it, by the clock here: nothing is known of its solver's clock.
+ * Dates the plan by when the bus stored it, in the time of this host: the clock of its solver may
+ * be another.
  */
 const byOwnClock = (
   { busTime }: Pick<AdmitPlansDeps, 'busTime'>,

@@ -3,6 +3,7 @@ import { ChurnGuard } from '@dovetail/core-cluster';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { describe, expect, test, vi } from 'vitest';
 
+import { listenersOf } from '../testing/listeners.js';
 import { binValue, planValue } from '../testing/values.js';
 import { Judge } from './judge.js';
 import type { CheckBin } from './judged.js';
@@ -67,20 +68,11 @@ describe('the bins of one group', () => {
 
   test('leave nothing behind that listens once their plan is judged, or given up', () => {
     const { cluster, judged } = judging(3);
-    let listening = 0;
-    const subscribe = cluster.subscribe.bind(cluster);
-    cluster.subscribe = (listener) => {
-      listening += 1;
-      const end = subscribe(listener);
-      return () => {
-        listening -= 1;
-        end();
-      };
-    };
+    const listening = listenersOf(cluster);
     judged.next();
-    expect(listening).toBe(1);
+    expect(listening()).toBe(1);
     judged.return(undefined);
-    expect(listening).toBe(0);
+    expect(listening()).toBe(0);
   });
 });
 

@@ -4,6 +4,7 @@ import { noVitals, Stopper } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
 import { expect, test } from 'vitest';
 
+import { listenersOf } from '../testing/listeners.js';
 import { VoidClaims, type VoidClaimsDeps } from './void-claims.js';
 
 const quiet = (): void => undefined;
@@ -19,22 +20,13 @@ const depsOf = (cluster: Cluster, epoch: number): VoidClaimsDeps => ({
 
 test('an epoch that has ended listens to no claim any more', async () => {
   const cluster = new Cluster();
-  let listening = 0;
-  const subscribe = cluster.subscribe.bind(cluster);
-  cluster.subscribe = (listener) => {
-    listening += 1;
-    const end = subscribe(listener);
-    return () => {
-      listening -= 1;
-      end();
-    };
-  };
+  const listening = listenersOf(cluster);
   const stop = new Stopper();
   const ended = new VoidClaims(depsOf(cluster, 1)).run(stop);
-  expect(listening).toBe(1);
+  expect(listening()).toBe(1);
   stop.abort();
   await ended;
-  expect(listening).toBe(0);
+  expect(listening()).toBe(0);
 });
 
 test('a claim that has got its instance since it was read is not void', () => {
