@@ -43,7 +43,10 @@ export async function fresh(
   ];
   const text = await new Promise<string>((resolve, reject) =>
     execFile(process.execPath, args, { maxBuffer: 1e9 }, (error, stdout) =>
-      stdout === '' && error !== null ? reject(error) : resolve(stdout),
+      // A plan that leaves pods out ends with a code of its own, after its output.
+      stdout === ''
+        ? reject(new Error('simulate printed nothing', { cause: error }))
+        : resolve(stdout),
     ),
   );
   await rm(folder, { recursive: true });
