@@ -193,8 +193,9 @@ export class Pending {
     let settled = 0;
     for (const uid of this.#ownedPods.get(ownerUid) ?? []) {
       const pod = this.#pods.get(uid);
-      const isBound = pod?.nodeName !== undefined && isActive(pod);
-      if (isBound || batch.has(uid) || this.#promises.has(uid, nowMs)) settled += 1;
+      if (pod === undefined || !isActive(pod)) continue;
+      if (pod.nodeName !== undefined || batch.has(uid) || this.#promises.has(uid, nowMs))
+        settled += 1;
     }
     return settled;
   }
