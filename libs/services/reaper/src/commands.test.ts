@@ -3,6 +3,7 @@ import { annotations } from '@dovetail/core-api';
 import { type KubeObject, type KubeResource, kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
+import { defaultReaperConfig } from './config.js';
 import {
   cluster,
   isDeleting,
@@ -70,6 +71,21 @@ describe('two nodes that can go together', () => {
     const ended = { reason: 'underutilized', consolidation_policy: 'when_empty_or_underutilized' };
     expect(cluster.metrics.value('karpenter_nodeclaims_disrupted_total', ended)).toBe(2);
     expect(counted('decisions_total', {})).toBe(1);
+    const moves = { decision: 'approved', nodepool: 'default', policy: 'WhenEmptyOrUnderutilized' };
+    expect(cluster.metrics.value('karpenter_consolidation_moves_total', moves)).toBe(1);
+    expect(counted('consolidation_timeouts_total', {})).toBeUndefined();
+  });
+
+  test('are not looked for any longer once the time is over, which is counted', async () => {
+    await twoNodes();
+    const solver = replacements(cheaper);
+    const { disruption } = defaultReaperConfig;
+    const late = { togetherSearchMsMax: 0, consolidationSearchMsMax: 0 };
+    reap({ config: { consolidation: 'all', disruption: { ...disruption, ...late } } });
+    await cluster.pass(30);
+    expect(solver.requests).toEqual([]);
+    for (const consolidation_type of ['multi', 'single'])
+      expect(counted('consolidation_timeouts_total', { consolidation_type })).toBeGreaterThan(0);
   });
 
   test('are given up for nothing if their pods fit on other nodes', async () => {

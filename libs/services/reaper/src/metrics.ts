@@ -74,6 +74,22 @@ export const reaperMetrics: MetricDefinitions = {
     kind: 'histogram',
     help: 'How long a pass over all nodes took',
   },
+  karpenter_voluntary_disruption_consolidation_timeouts_total: {
+    kind: 'counter',
+    labels: ['consolidation_type'],
+    help: 'Searches for commands that ended because their time was over, by kind (single, multi)',
+  },
+  karpenter_consolidation_moves_total: {
+    kind: 'counter',
+    labels: ['decision', 'nodepool', 'policy'],
+    help: 'Moves that would save money, by pool, its policy, and whether it lets them be made (approved, rejected)',
+  },
+  karpenter_consolidation_score: {
+    kind: 'histogram',
+    labels: ['decision', 'nodepool', 'policy'],
+    help: 'Scores of the same moves in pools with the policy Balanced, which approves from 0.5 on',
+    buckets: [0.1, 0.25, 0.33, 0.5, 1, 2, 5, 10],
+  },
   karpenter_voluntary_disruption_failed_validations_total: {
     kind: 'counter',
     labels: ['consolidation_type'],

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 import { poolTotalsOf } from '../rules/costs.js';
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
-import { imbalanceOf } from './balance.js';
+import { imbalanceOf, scoresOf } from './balance.js';
 import { consolidationCandidates } from './candidates.js';
 import type { Command } from './command.js';
 
@@ -24,7 +24,7 @@ function outcome(policy: 'Balanced' | 'WhenEmptyOrUnderutilized', savedMicros: n
     priceBeforeMicrosPerHour: 100_000,
     priceAfterMicrosPerHour: 100_000 - savedMicros,
   } as Command;
-  return imbalanceOf(command, candidates, poolTotalsOf(views))?.values['score'];
+  return imbalanceOf(scoresOf(command, candidates, poolTotalsOf(views)))?.values['score'];
 }
 
 test.each<[string, Parameters<typeof outcome>, string | undefined]>([

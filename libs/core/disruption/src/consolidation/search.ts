@@ -11,7 +11,7 @@ import {
 import type { NodeView } from '../facts/view.js';
 import { balancedScore, type PoolTotals, poolTotalsOf } from '../rules/costs.js';
 import { afterCommand } from './after-command.js';
-import { imbalanceOf } from './balance.js';
+import { imbalanceOf, scoresOf } from './balance.js';
 import {
   type Candidate,
   type CandidateOptions,
@@ -248,7 +248,8 @@ class Search {
     });
     if (judged.kind === 'stays' || !isWorth(judged.command, rules)) return undefined;
     if (this.#disturbs(judged.command)) return undefined;
-    if (imbalanceOf(judged.command, group, this.#totals) !== undefined) return undefined;
+    const scores = scoresOf(judged.command, group, this.#totals);
+    if (imbalanceOf(scores) !== undefined) return undefined;
     return this.#isSafeAlone(group, made) ? judged.command : undefined;
   }
 

@@ -14,7 +14,7 @@ import { Turns } from '@dovetail/service-kit';
 import type { ReaperContext } from '../context.js';
 import { tellExhausted, tellStays, tellUnrecorded } from '../outside/disruption-events.js';
 import type { Commands } from '../retire/commands.js';
-import { countOutdated } from '../retire/disruption-counts.js';
+import { countOutdated, countTimeout } from '../retire/disruption-counts.js';
 import type { Retirer } from '../retire/retirer.js';
 import { placesOf } from '../retire/under-used.js';
 import { judgeLive } from './judging.js';
@@ -145,6 +145,7 @@ export class Consolidations {
     const fresh = candidates.filter(({ view }) => !this.#looked.has(view.claim.uid));
     let unanswered = 0;
     for (const candidate of fresh) {
+      if (deps.clock.nowMs() >= untilMs) countTimeout(deps.metrics, 'single');
       if (stop.aborted || deps.clock.nowMs() >= untilMs) return { kind: 'later' };
       this.#looked.add(candidate.view.claim.uid);
       const judged = await judgeLive(this.#context, [candidate], { mayBuy });
@@ -232,6 +233,7 @@ export class Consolidations {
     const mayBuy = command.nodesIn.length > 0;
     const judged = await judgeLive(this.#context, again, {
       mayBuy,
+      isSecondLook: true,
       ...(openNodes === undefined ? {} : { openNodes }),
     });
     const [alone, ...others] = again;

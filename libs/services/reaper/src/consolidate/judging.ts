@@ -11,12 +11,14 @@ import {
   type NodeView,
   note,
   poolTotalsOf,
+  scoresOf,
   unsettledUids,
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
 
 import type { ReaperContext } from '../context.js';
 import { askWhatIf } from '../outside/what-ifs.js';
+import { countScores } from '../retire/disruption-counts.js';
 import { movedTooSoon } from './moved-pods.js';
 
 /** A command with the solver's answer that it was judged on, or the reason why its node stays. */
@@ -29,6 +31,8 @@ type Allowed = {
   readonly mayBuy: boolean;
   /** The names of the nodes that may take pods. Absent: all. */
   readonly openNodes?: readonly string[];
+  /** The command was judged before, so its score is not counted again. */
+  readonly isSecondLook?: boolean;
 };
 
 /**
@@ -38,7 +42,7 @@ type Allowed = {
 export async function judgeLive(
   context: ReaperContext,
   candidates: readonly Candidate[],
-  { mayBuy, openNodes }: Allowed,
+  { mayBuy, openNodes, isSecondLook = false }: Allowed,
 ): Promise<JudgedAnswer | undefined> {
   const unpriced = candidates.filter((one) => mayBuy && one.priceMicrosPerHour === 0);
   const reply = await askWhatIf(context, {
@@ -57,8 +61,9 @@ export async function judgeLive(
   const views = context.cluster.views();
   const judged = judge(context, still, { reply, views });
   if (judged.kind === 'stays') return { ...judged, note: withUnpriced(judged.note, unpriced) };
-  const totals = poolTotalsOf(views);
-  const held = imbalanceOf(judged.command, still, totals) ?? movedTooSoon(context, judged.command);
+  const scores = scoresOf(judged.command, still, poolTotalsOf(views));
+  if (!isSecondLook) countScores(context.deps.metrics, scores);
+  const held = imbalanceOf(scores) ?? movedTooSoon(context, judged.command);
   return held === undefined ? { ...judged, reply } : { kind: 'stays', note: held };
 }
 

@@ -9,6 +9,7 @@ import {
 import type { StopSignal } from '@dovetail/core-ports';
 
 import type { ReaperContext } from '../context.js';
+import { countTimeout } from '../retire/disruption-counts.js';
 import { type JudgedAnswer, judgeLive } from './judging.js';
 
 /**
@@ -28,12 +29,13 @@ export async function searchTogether(
   { candidates, allowed }: Pick<Candidates, 'candidates' | 'allowed'>,
   stop: StopSignal,
 ): Promise<Proposed | undefined> {
-  const { clock } = context.deps;
+  const { clock, metrics } = context.deps;
   const untilMs = clock.nowMs() + context.config.disruption.togetherSearchMsMax;
   const inOrder = togetherInOrder(candidates, allowed);
   let search = prefixesOf(inOrder.length);
   let found: Proposed | undefined;
   for (let size = nextSize(search); size !== undefined; size = nextSize(search)) {
+    if (clock.nowMs() >= untilMs) countTimeout(metrics, 'multi');
     if (stop.aborted || clock.nowMs() >= untilMs) return found;
     const prefix = inOrder.slice(0, size);
     // Without an answer, fewer nodes are asked for: a smaller question is answered sooner.

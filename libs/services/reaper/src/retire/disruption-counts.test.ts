@@ -10,6 +10,7 @@ import {
   countCommand,
   countEnded,
   countRetired,
+  countScores,
   countTakenBack,
 } from './disruption-counts.js';
 
@@ -39,7 +40,7 @@ function counted(act: (metrics: Metrics) => void) {
   const quiet = (): void => undefined;
   const count: Metrics['count'] = (name, labels = {}, by = 1) =>
     void counts.push([name, by, labels]);
-  act({ count, set: quiet, observe: quiet });
+  act({ count, set: quiet, observe: (name, value, labels) => count(name, labels, value) });
   return (metric: string) =>
     counts.flatMap(([name, by, labels]) => (name === metric ? [[by, labels] as const] : []));
 }
@@ -188,4 +189,30 @@ describe('a decision is counted', () => {
   ])('as failed: %s', (_what, count, expected) =>
     expect(counted(count)(failed)).toEqual([[1, expected]]),
   );
+});
+
+test('a move is counted for each pool of its nodes, and scored where the policy is Balanced', () => {
+  const pool = (name: string, policy: 'Balanced' | 'WhenEmptyOrUnderutilized') =>
+    poolValue(name, { disruption: { policy, budgets: [] } });
+  const of = counted((metrics) =>
+    countScores(metrics, [
+      { pool: pool('a', 'Balanced'), score: 0.4 },
+      { pool: pool('b', 'Balanced'), score: 0.5 },
+      { pool: pool('c', 'WhenEmptyOrUnderutilized') },
+    ]),
+  );
+  const [rejected, approved, unscored] = [
+    { decision: 'rejected', nodepool: 'a', policy: 'Balanced' },
+    { decision: 'approved', nodepool: 'b', policy: 'Balanced' },
+    { decision: 'approved', nodepool: 'c', policy: 'WhenEmptyOrUnderutilized' },
+  ];
+  expect(of('karpenter_consolidation_moves_total')).toEqual([
+    [1, rejected],
+    [1, approved],
+    [1, unscored],
+  ]);
+  expect(of('karpenter_consolidation_score')).toEqual([
+    [0.4, rejected],
+    [0.5, approved],
+  ]);
 });

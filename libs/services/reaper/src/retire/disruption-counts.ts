@@ -2,7 +2,9 @@ import { type CommandRecord, labels } from '@dovetail/core-api';
 import {
   causeOf,
   type Command,
+  isApproved,
   type NodeView,
+  type PoolScore,
   type Retirement,
   shownCause,
 } from '@dovetail/core-disruption';
@@ -115,6 +117,26 @@ export function countCommand(
   );
   countDecision(metrics, pools, decidedBy(record));
 }
+
+/** Counts how the pools of a command scored it when it was judged first. */
+export function countScores(metrics: Metrics, scores: readonly PoolScore[]): void {
+  for (const one of scores) {
+    const labels = {
+      decision: isApproved(one) ? 'approved' : 'rejected',
+      nodepool: one.pool.identity.name,
+      policy: one.pool.disruption.policy,
+    };
+    metrics.count('karpenter_consolidation_moves_total', labels);
+    if (one.score !== undefined)
+      metrics.observe('karpenter_consolidation_score', one.score, labels);
+  }
+}
+
+/** Counts a search for commands of one node, or of several, that ran out of time. */
+export const countTimeout = (metrics: Metrics, type: 'single' | 'multi'): void =>
+  metrics.count('karpenter_voluntary_disruption_consolidation_timeouts_total', {
+    consolidation_type: type,
+  });
 
 /** Counts a command that no longer stood at its second look. */
 export const countOutdated = (metrics: Metrics, { nodesOut }: Pick<Command, 'nodesOut'>): void =>
