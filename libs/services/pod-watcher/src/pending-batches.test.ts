@@ -1,4 +1,5 @@
 import { streamName, subjects } from '@dovetail/contracts';
+import { annotations, renderPromise } from '@dovetail/core-api';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { clusterName } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -88,25 +89,36 @@ describe('batches', () => {
     expect(stage.batches[0]?.podUids).toHaveLength(3);
   });
 
-  test('a pod that is being deleted is not one that its owner has: its successor is waited for', async () => {
-    await ready();
-    const metadata = await ownedByReplicaSet(2);
-    await stage.pod('leaving', {
-      metadata: { ...metadata, finalizers: ['example.com/hold'] },
-      spec: { nodeName: 'n1' },
-    });
-    await stage.kube.delete({
-      resource: kubeResources.pods,
-      namespace: 'default',
-      name: 'leaving',
-    });
-    await stage.pod('first', { metadata });
-    await stage.advance(15);
-    expect(stage.batches).toHaveLength(0);
-    await stage.pod('second', { metadata });
-    await stage.advance(15);
-    expect(stage.batches.map((batch) => batch.podUids.length)).toEqual([2]);
-  });
+  test.each([
+    ['a pod', false],
+    ['a pod that was promised its room', true],
+  ])(
+    '%s is not one that its owner has once it is being deleted: its successor is waited for',
+    async (_what, isPromised) => {
+      await ready();
+      const metadata = await ownedByReplicaSet(2);
+      const leaving = await stage.pod('leaving', {
+        metadata: { ...metadata, finalizers: ['example.com/hold'] },
+        spec: { nodeName: 'n1' },
+      });
+      const promise = renderPromise({ podUids: [leaving], admission: '1.1' });
+      if (isPromised)
+        await stage.kube.create(kubeResources.nodes, {
+          metadata: { name: 'n1', annotations: { [annotations.promise]: promise } },
+        });
+      await stage.kube.delete({
+        resource: kubeResources.pods,
+        namespace: 'default',
+        name: 'leaving',
+      });
+      await stage.pod('first', { metadata });
+      await stage.advance(15);
+      expect(stage.batches).toHaveLength(0);
+      await stage.pod('second', { metadata });
+      await stage.advance(15);
+      expect(stage.batches.map((batch) => batch.podUids.length)).toEqual([2]);
+    },
+  );
 
   test('a ReplicaSet that is not seen yet is waited for a second: its watch may lag behind that of its pods', async () => {
     await ready();

@@ -69,7 +69,7 @@ export class Pending {
     const pod = this.#pods.get(uid);
     this.#pods.delete(uid);
     this.#waiting.delete(uid);
-    if (pod?.owner !== undefined) this.#owned(pod.owner.uid).delete(uid);
+    if (pod?.owner !== undefined) this.#disown(pod.owner.uid, uid);
     this.backoff.forget(uid);
     this.#promises.forget(uid);
     this.#nodes.delete(uid);
@@ -85,7 +85,6 @@ export class Pending {
   /** An owner has gone. */
   ownerGone(uid: string): void {
     this.#owners.delete(uid);
-    this.#ownedPods.delete(uid);
   }
 
   /** Takes the launcher's verdict on a pod. `cutMs` is the time at which its batch was cut. */
@@ -139,24 +138,31 @@ export class Pending {
    * too, if their ReplicaSet is not seen yet or has more pods than it wanted when it was seen.
    */
   arrivalOf(pods: readonly Pod[], nowMs: number): Arrival {
-    const owners = [...new Map(pods.map((pod) => [pod.owner?.uid ?? '', pod.owner]))].map(
-      ([uid, owner]) => ({
-        uid,
-        wanted: this.#owners.get(uid) ?? (countsReplicas(owner) ? 0 : undefined),
-      }),
-    );
+    const owners = new Map(pods.map((pod) => [pod.owner?.uid ?? '', pod.owner]));
     // Most looks are at pods that are still arriving, and then no pod needs to be counted.
-    if (owners.some(({ uid, wanted }) => (this.#ownedPods.get(uid)?.size ?? 0) < (wanted ?? 0)))
-      return 'arriving';
+    for (const uid of owners.keys())
+      if ((this.#ownedPods.get(uid)?.size ?? 0) < (this.#owners.get(uid) ?? 0)) return 'arriving';
     const batch = new Set(pods.map((pod) => pod.uid));
-    const toCome = owners.map(({ uid, wanted }) =>
-      wanted === undefined ? undefined : wanted - this.#settledOf(uid, batch, nowMs),
-    );
-    if (toCome.every((count) => count === 0)) return 'complete';
-    return toCome.some((count) => count !== undefined && count < 0) ||
-      owners.some(({ uid, wanted }) => wanted !== undefined && this.#madeBy(uid) < wanted)
-      ? 'arriving'
-      : 'unknown';
+    let all: Arrival = 'complete';
+    for (const [uid, owner] of owners) {
+      const one = this.#arrivalFor(uid, owner, batch, nowMs);
+      if (one === 'arriving') return one;
+      if (one === 'unknown') all = one;
+    }
+    return all;
+  }
+
+  #arrivalFor(
+    uid: string,
+    owner: Owner | undefined,
+    batch: ReadonlySet<string>,
+    nowMs: number,
+  ): Arrival {
+    const wanted = this.#owners.get(uid);
+    if (wanted === undefined) return countsReplicas(owner) ? 'arriving' : 'unknown';
+    const settled = this.#settledOf(uid, batch, nowMs);
+    if (settled === wanted) return 'complete';
+    return settled > wanted || this.#madeBy(uid) < wanted ? 'arriving' : 'unknown';
   }
 
   /** The next end of a pod's backoff or of a promise; undefined when there is neither. */
@@ -173,6 +179,13 @@ export class Pending {
     const fresh = new Set<string>();
     this.#ownedPods.set(ownerUid, fresh);
     return fresh;
+  }
+
+  /** An owner without pods is forgotten: a cluster that runs Jobs has a new one every minute. */
+  #disown(ownerUid: string, uid: string): void {
+    const known = this.#ownedPods.get(ownerUid);
+    known?.delete(uid);
+    if (known?.size === 0) this.#ownedPods.delete(ownerUid);
   }
 
   /** The pods that an owner has made and that count as its replicas. */
@@ -193,8 +206,9 @@ export class Pending {
     let settled = 0;
     for (const uid of this.#ownedPods.get(ownerUid) ?? []) {
       const pod = this.#pods.get(uid);
-      const isBound = pod?.nodeName !== undefined && isActive(pod);
-      if (isBound || batch.has(uid) || this.#promises.has(uid, nowMs)) settled += 1;
+      if (pod === undefined || !isActive(pod)) continue;
+      if (pod.nodeName !== undefined || batch.has(uid) || this.#promises.has(uid, nowMs))
+        settled += 1;
     }
     return settled;
   }
