@@ -9,7 +9,7 @@ import {
   prefixesOf,
   priceOf,
   togetherInOrder,
-  unsettledUids,
+  unsettledAmong,
 } from '@dovetail/core-disruption';
 import { uprooted } from '@dovetail/core-kube-model';
 import { plan } from '@dovetail/core-scheduling';
@@ -34,7 +34,7 @@ function judged(input: Input, group: readonly Candidate[]): Command | undefined 
   const pods = group.flatMap((candidate) => candidate.pods).map(uprooted);
   const nodes = input.snapshot.nodes.filter(({ uid }) => !out.has(uid));
   const made = plan({ ...input.snapshot, nodes }, pods, input.options);
-  const unsettled = unsettledUids(input.views, input.eligibility.nowMs);
+  const unsettled = unsettledAmong(input.views, input.eligibility.nowMs);
   const rules = { ...input.rules, savingMin: 1, savingShareMin: 0, moveCostMicrosPerHour: 0 };
   const answer = judgeReplacement(
     group,

@@ -43,6 +43,8 @@ export type Candidates = {
   readonly exhausted: readonly ExhaustedPool[];
   /** How many more under-used nodes of each pool (`NodePool/default`) may be disrupted. */
   readonly allowed: ReadonlyMap<string, number>;
+  /** The totals of each pool, by which its policy Balanced scores commands. */
+  readonly totals: ReadonlyMap<string, PoolTotals>;
 };
 
 /** Everything beside the nodes that finding candidates reads. */
@@ -101,7 +103,8 @@ export function* candidatesInSteps(
       standing.kind === 'due' && notes.length === 0 ? candidateOf(view, options.nowMs) : undefined;
     if (candidate !== undefined) candidates.push(candidate);
   }
-  const worthwhile = withoutUnbalanced(candidates, views, stays);
+  const totals = poolTotalsOf(views);
+  const worthwhile = withoutUnbalanced(candidates, totals, stays);
   const account = new BudgetAccount(views, options.nowMs);
   const allowed = account.allowed('Underutilized');
   const inTurn = poolsInTurn(worthwhile.toSorted(bestFirst));
@@ -111,6 +114,7 @@ export function* candidatesInSteps(
     stays,
     exhausted: exhaustedBy(inTurn, account),
     allowed,
+    totals,
     ...(Number.isFinite(nextDueMs) ? { nextDueMs } : {}),
   };
 }
@@ -124,10 +128,9 @@ export function bestFirst(a: Candidate, b: Candidate): number {
 /** Leaves out what the policy Balanced would not do even if nothing had to be bought for it. */
 function withoutUnbalanced(
   candidates: readonly Candidate[],
-  views: readonly NodeView[],
+  totals: ReadonlyMap<string, PoolTotals>,
   stays: Candidates['stays'][number][],
 ): readonly Candidate[] {
-  const totals = poolTotalsOf(views);
   return candidates.filter((candidate) => {
     const why = imbalanceAlone(candidate, totals);
     if (why !== undefined) stays.push({ view: candidate.view, notes: [why] });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { NodeView } from '../facts/view.js';
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
 import { consolidationCandidates } from './candidates.js';
-import { judgeRemoval, unsettledUids } from './removal.js';
+import { judgeRemoval, unsettledAmong } from './removal.js';
 
 const underused = pool({
   disruption: { policy: 'WhenEmptyOrUnderutilized', consolidateAfterMs: 60_000, budgets: [] },
@@ -36,7 +36,7 @@ function judged(
   if (candidate === undefined) throw new Error('the node is no candidate');
   const whole = { newNodes: [], placements: [], unplaced: [], ...plan } as unknown as Plan;
   const position = { incarnation: 'one', sequence: 1 };
-  return judgeRemoval(candidate, { plan: whole, position }, unsettledUids(views, nowMs), {
+  return judgeRemoval(candidate, { plan: whole, position }, unsettledAmong(views, nowMs), {
     moveCostMicrosPerHour: moveCost,
   });
 }

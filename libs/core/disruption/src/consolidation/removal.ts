@@ -30,22 +30,27 @@ export type Judged =
   | { readonly kind: 'command'; readonly command: Command }
   | { readonly kind: 'stays'; readonly note: DisruptionNote };
 
+/** Tells by its UID whether no pod may be moved to a node or claim for money. */
+export type IsUnsettled = (uid: string) => boolean;
+
 /**
- * The UIDs of nodes and claims that no pod may be moved to for money: those that end, are not
- * initialised, or are still inside `consolidateAfter` (Karpenter's rules).
+ * Whether no pod may be moved to a node for money: it ends, is not initialised, or is still inside
+ * `consolidateAfter` (Karpenter's rules).
  */
-export function unsettledUids(views: readonly NodeView[], nowMs: number): ReadonlySet<string> {
-  return new Set(
+export const isUnsettled = (view: NodeView, nowMs: number): boolean =>
+  view.node === undefined ||
+  isEnding(view) ||
+  !isInitialized(view) ||
+  (consolidatableMs(view) ?? nowMs) > nowMs;
+
+/** Tells which of these nodes, and of their claims, no pod may be moved to for money. */
+export function unsettledAmong(views: readonly NodeView[], nowMs: number): IsUnsettled {
+  const uids = new Set(
     views
-      .filter(
-        (view) =>
-          view.node === undefined ||
-          isEnding(view) ||
-          !isInitialized(view) ||
-          (consolidatableMs(view) ?? nowMs) > nowMs,
-      )
+      .filter((view) => isUnsettled(view, nowMs))
       .flatMap(({ claim, node }) => (node === undefined ? [claim.uid] : [claim.uid, node.uid])),
   );
+  return (uid) => uids.has(uid);
 }
 
 /** The moves of all pods, or the reason why one of them cannot move. */
@@ -57,7 +62,7 @@ export type Moves =
 export function movesOf(
   candidates: readonly Candidate[],
   { placements, newNodes }: Pick<Plan, 'newNodes' | 'placements'>,
-  unsettled: ReadonlySet<string>,
+  unsettled: IsUnsettled,
 ): Moves {
   const placed = new Map<string, Placement | NewNode>(
     [...placements, ...newNodes].flatMap((to) => to.podUids.map((uid) => [uid, to] as const)),
@@ -69,7 +74,7 @@ export function movesOf(
       const to = placed.get(uid);
       if (to === undefined)
         return withoutPlace(`pod ${namespace}/${name} fits on no other node`, uid);
-      const isTaken = 'nodeUid' in to && (unsettled.has(to.nodeUid) || going.has(to.nodeUid));
+      const isTaken = 'nodeUid' in to && (unsettled(to.nodeUid) || going.has(to.nodeUid));
       if (isTaken)
         return withoutPlace(
           `pod ${namespace}/${name} fits only on ${to.nodeName}, which is too new`,
@@ -100,7 +105,7 @@ const withoutPlace = (
 export function judgeRemoval(
   candidate: Candidate,
   { plan, position }: WhatIf,
-  unsettled: ReadonlySet<string>,
+  unsettled: IsUnsettled,
   rules: MoveRules,
 ): Judged {
   if (plan.newNodes.length > 0) return needsNewNodes(plan.newNodes.length);

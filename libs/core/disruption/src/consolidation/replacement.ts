@@ -7,6 +7,7 @@ import type { Candidate } from './candidates.js';
 import { commandOf, type NodeIn } from './command.js';
 import {
   costOfAll,
+  type IsUnsettled,
   type Judged,
   type MoveRules,
   movesOf,
@@ -54,7 +55,7 @@ type Kept =
 export function judgeReplacement(
   candidates: readonly Candidate[],
   { plan, position }: WhatIf,
-  unsettled: ReadonlySet<string>,
+  unsettled: IsUnsettled,
   rules: ReplacementRules,
 ): Judged {
   const found = movesOf(candidates, plan, unsettled);

@@ -22,7 +22,7 @@ import type { Command, JudgedPosition } from './command.js';
 import { neighbourhoodsOf, worstFirst } from './neighbourhoods.js';
 import type { Part } from './parts.js';
 import { cutsOf, regionsOf } from './regions.js';
-import { unsettledUids } from './removal.js';
+import { type IsUnsettled, unsettledAmong } from './removal.js';
 import { bestOf, type Repacked, repacked } from './repacking.js';
 import { judgeReplacement, type ReplacementRules } from './replacement.js';
 import { needsAllNodes, without } from './surroundings.js';
@@ -105,7 +105,7 @@ class Search {
   readonly #limits: SearchLimits;
   readonly #candidates: Candidates;
   readonly #pods: ReadonlyMap<string, Pod>;
-  readonly #unsettled: ReadonlySet<string>;
+  readonly #isUnsettled: IsUnsettled;
   readonly #totals: ReadonlyMap<string, PoolTotals>;
   readonly #needsAll: boolean;
   readonly #allowed: Map<string, number>;
@@ -125,7 +125,7 @@ class Search {
       ({ priceMicrosPerHour }) => priceMicrosPerHour > 0,
     );
     this.#pods = new Map(this.#left.flatMap(({ pods }) => pods.map((pod) => [pod.uid, pod])));
-    this.#unsettled = unsettledUids(input.views, input.eligibility.nowMs);
+    this.#isUnsettled = unsettledAmong(input.views, input.eligibility.nowMs);
     this.#totals = poolTotalsOf(input.views);
     this.#needsAll = needsAllNodes(input.snapshot);
     this.#allowed = new Map(this.#candidates.allowed);
@@ -231,13 +231,13 @@ class Search {
   }
 
   #takes(node: ExistingNode): boolean {
-    return !node.cordoned && !this.#unsettled.has(node.uid);
+    return !node.cordoned && !this.#isUnsettled(node.uid);
   }
 
   /** The command that carries the plan out, if it is worth it and safe alone. */
   #judged(group: readonly Candidate[], made: Part['plan']): Command | undefined {
     const { position, rules } = this.#input;
-    const judged = judgeReplacement(group, { plan: made, position }, this.#unsettled, {
+    const judged = judgeReplacement(group, { plan: made, position }, this.#isUnsettled, {
       nodesInMax,
       ...rules,
     });

@@ -109,11 +109,15 @@ export class SearchedCommands {
   /** The command on what is there now; undefined if it does not stand. */
   async #proposed(
     { command: { claimUids, openNodes }, candidates }: Searched,
-    { canRecord, tell }: Proposing,
+    { found: { totals }, canRecord, tell }: Proposing,
   ): Promise<Proposed | undefined> {
     for (const uid of claimUids) this.#refused.add(uid);
     if (claimUids.length > 1 && !canRecord) return undefined;
-    const judged = await judgeLive(this.#context, candidates, { mayBuy: canRecord, openNodes });
+    const judged = await judgeLive(this.#context, candidates, {
+      totals,
+      mayBuy: canRecord,
+      openNodes,
+    });
     if (judged?.kind === 'stays') for (const one of candidates) tell(one, judged.note);
     return judged?.kind === 'command' ? { ...judged, candidates, openNodes } : undefined;
   }
