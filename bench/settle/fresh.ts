@@ -8,7 +8,7 @@ import type { StoryStage } from '@dovetail/stories';
 
 const { nodePools, pods } = kubeResources;
 const nodeClasses = kubeResources.ec2NodeClasses;
-const main = new URL('../../dist/dovetail.js', import.meta.url).pathname;
+const main = new URL('../../dist/cli.js', import.meta.url).pathname;
 
 /** A pod as it was before it had a node. */
 const unbound = ({ metadata, spec, ...pod }: KubeObject): KubeObject => {
@@ -42,10 +42,10 @@ export async function fresh(
     'us-west-2',
   ];
   const text = await new Promise<string>((resolve, reject) =>
-    execFile(process.execPath, args, { maxBuffer: 1e9 }, (error, stdout) =>
+    execFile(process.execPath, args, { maxBuffer: 1e9 }, (error, stdout, stderr) =>
       // A plan that leaves pods out ends with a code of its own, after its output.
       stdout === ''
-        ? reject(new Error('simulate printed nothing', { cause: error }))
+        ? reject(new Error(`simulate printed nothing: ${stderr}`, { cause: error }))
         : resolve(stdout),
     ),
   );
