@@ -38,7 +38,7 @@ describe(`bad input on the ${world} world`, () => {
     );
   };
   beforeAll(async () => {
-    at = await openWorld({ world, leaseMs: 15_000 });
+    at = await openWorld({ world });
   });
   afterAll(async () => at?.close());
 

@@ -87,7 +87,6 @@ describe.each(
         world,
         placement,
         env: { 'pod-watcher': { BATCH_IDLE_DURATION: '1s' } },
-        leaseMs: 15_000,
       });
       await at.kube.putManifests(agents);
       await at.kube.putManifests(

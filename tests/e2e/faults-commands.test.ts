@@ -10,7 +10,13 @@ import { type Fault, faultsOf, strike } from '@dovetail/test-support/faults';
 import { poolReady } from '@dovetail/test-support/placement';
 import { keepTable } from '@dovetail/test-support/results';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
-import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import {
+  eventually,
+  openWorld,
+  quickLeaseMs,
+  type TestWorld,
+  worlds,
+} from '@dovetail/test-support/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 /**
@@ -41,7 +47,12 @@ describe.skipIf(!isLong)(
   () => {
     let at: TestWorld;
     beforeAll(async () => {
-      at = await openWorld({ world, solvers: 3, env: { reaper: { CONSOLIDATION: 'all' } } });
+      at = await openWorld({
+        world,
+        solvers: 3,
+        env: { reaper: { CONSOLIDATION: 'all' } },
+        leaseMs: quickLeaseMs,
+      });
       const pool = {
         consolidationPolicy: 'WhenEmptyOrUnderutilized',
         consolidateAfter: '5s',

@@ -11,7 +11,13 @@ import {
 } from '@dovetail/test-support/faults';
 import { keepTable, type Table } from '@dovetail/test-support/results';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
-import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import {
+  eventually,
+  openWorld,
+  quickLeaseMs,
+  type TestWorld,
+  worlds,
+} from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const pods = 300;
@@ -40,7 +46,7 @@ const resultTable = (): Table => ({
 describe(`faults in the middle of a scale-up of ${pods} pods and of the scale-down, on the ${world} world`, () => {
   let at: TestWorld;
   beforeAll(async () => {
-    at = await openWorld({ world, region: 'us-west-2', solvers: 3 });
+    at = await openWorld({ world, region: 'us-west-2', solvers: 3, leaseMs: quickLeaseMs });
     await at.kube.putManifests(poolManifest({ clusterName: 'lab', vcpusMax: 16 }));
     await at.kube.putManifests(
       deploymentManifest({ name: 'load', replicas: 0, cpu: '700m', memory: '1Gi' }),

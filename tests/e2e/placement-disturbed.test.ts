@@ -46,7 +46,7 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
   let first: ReadonlyMap<string, string>;
 
   beforeAll(async () => {
-    at = await openWorld({ world, env: { cloud, 'pod-watcher': batches }, leaseMs: 15_000 });
+    at = await openWorld({ world, env: { cloud, 'pod-watcher': batches } });
     await at.kube.putManifests(poolManifest({ clusterName: 'lab', instanceTypes: ['c5.2xlarge'] }));
     await at.kube.putManifests(deploymentManifest({ ...load, replicas: 0 }));
     await addForeignNode(at, {

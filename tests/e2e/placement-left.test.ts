@@ -97,11 +97,7 @@ describe(`pods that are left to the scheduler, on the ${world} world`, () => {
   };
 
   beforeAll(async () => {
-    at = await openWorld({
-      world,
-      env: { 'pod-watcher': { BATCH_IDLE_DURATION: '1s' } },
-      leaseMs: 15_000,
-    });
+    at = await openWorld({ world, env: { 'pod-watcher': { BATCH_IDLE_DURATION: '1s' } } });
     await at.kube.putManifests(poolManifest({ clusterName: 'lab', instanceTypes: ['c5.2xlarge'] }));
     await at.kube.putManifests(classManifest);
     await poolReady(at);

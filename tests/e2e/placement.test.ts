@@ -151,7 +151,7 @@ describe.each(['bind', 'scheduler'] as const)(
   (placement) => {
     let at: TestWorld;
     beforeAll(async () => {
-      at = await openWorld({ world, placement, env, leaseMs: 15_000 });
+      at = await openWorld({ world, placement, env });
       await at.kube.putManifests(
         poolManifest({ clusterName: 'lab', instanceTypes: ['c5.2xlarge'] }),
       );

@@ -4,7 +4,13 @@ import { claims, instances, ourNodes, untilRunning } from '@dovetail/test-suppor
 import { strike } from '@dovetail/test-support/faults';
 import { boundTo, poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
-import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import {
+  eventually,
+  openWorld,
+  quickLeaseMs,
+  type TestWorld,
+  worlds,
+} from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
@@ -25,7 +31,7 @@ describe.each(await worlds())('the life of a node, on the %s world', (world) => 
   let at: TestWorld;
   let available: (Watched & { fewest(): number }) | undefined;
   beforeAll(async () => {
-    at = await openWorld({ world });
+    at = await openWorld({ world, leaseMs: quickLeaseMs });
     await at.kube.putManifests(poolManifest({ clusterName: 'lab', instanceTypes: ['c5.large'] }));
     await poolReady(at);
   });

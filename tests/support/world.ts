@@ -61,6 +61,12 @@ const quietLog: Log = {
  */
 const patient = { BATCH_OWNER_IDLE_DURATION: '30s', BATCH_OWNER_MAX_DURATION: '60s' } as const;
 
+/** The Lease of a real cluster: a machine that stands still for seconds changes no leader. */
+const leaseMs = 15_000;
+
+/** For tests that kill a leader and wait for the next one. */
+export const quickLeaseMs = 3_000;
+
 export async function openWorld(
   options: { readonly world: ControlPlaneKind } & Partial<LabOptions>,
 ): Promise<TestWorld> {
@@ -71,6 +77,7 @@ export async function openWorld(
     distDir: join(root, 'dist'),
     progress: () => undefined,
     prepare: applyDefinitions,
+    leaseMs,
     ...options,
     env: { ...options.env, 'pod-watcher': { ...patient, ...options.env?.['pod-watcher'] } },
   });
