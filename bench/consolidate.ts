@@ -43,7 +43,7 @@ type ConsolidateRow = {
   readonly loadBefore: number;
   readonly kind: AgedKind;
   readonly seed: number;
-  /** What the move of an ordinary pod had to save, in micro-dollars an hour. */
+  /** The micro-dollars an hour that the move of an ordinary pod had to save. */
   readonly moveCostMicrosPerHour: number;
   readonly nodes: number;
   readonly nodesAfter: number;

@@ -41,7 +41,7 @@ type SettleRun = Omit<Aging, 'consolidation'> & {
   readonly cpus: number;
   readonly loadBefore: number;
   readonly hours: number;
-  /** What a plan from nothing costs for the pods that are left, and the least that any can. */
+  /** The price of a plan from nothing for the pods that are left, and the least of any plan. */
   readonly fresh: number;
   readonly lowerBound: number;
   readonly modes: readonly Settled[];
@@ -53,7 +53,7 @@ const evictions = 'karpenter_pods_eviction_requests_total';
 /** Lets one aged cluster be for so many hours. */
 async function settle(aging: Aging, hours: number) {
   const stage = await aged(aging);
-  const evicted = (): number => stage.metrics.value(evictions, { code: '200' }) ?? 0;
+  const evicted = (): number => stage.metrics.value(evictions, { code: '201' }) ?? 0;
   const nodes = (): number => stage.list(kubeResources.nodes).length;
   const [before, nodesBefore, evictedBefore] = [priceOf(stage), nodes(), evicted()];
   let [settledMinutes, last, paid] = [0, before, 0];

@@ -26,7 +26,7 @@ export type AgedSpec = {
   /** About so many nodes run when the cluster is old. */
   readonly nodes: number;
   readonly seed: number;
-  /** What the move of an ordinary pod must save, in micro-dollars an hour. */
+  /** The micro-dollars an hour that the move of an ordinary pod must save. */
   readonly moveCostMicrosPerHour: number;
 };
 

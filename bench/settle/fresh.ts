@@ -17,7 +17,7 @@ const unbound = ({ metadata, spec, ...pod }: KubeObject): KubeObject => {
   return { ...pod, metadata: { name, namespace, labels } as KubeObject['metadata'], spec: rest };
 };
 
-/** What a plan from nothing costs for the pods of a stage, and the least that any plan can. */
+/** The price of a plan from nothing for the pods of a stage, and the least of any plan. */
 export async function fresh(
   stage: StoryStage,
 ): Promise<{ readonly least: number; readonly lowerBound: number }> {

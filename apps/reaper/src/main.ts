@@ -70,7 +70,7 @@ const settings = {
   consolidationMoveCost: {
     env: 'CONSOLIDATION_MOVE_COST',
     flag: 'consolidation-move-cost',
-    help: 'What the move of an ordinary pod must save, in US dollars an hour. Pods of a higher priority or deletion cost, young ones, and those with volumes or a long grace period cost more; 0: moves are free.',
+    help: 'US dollars an hour that the move of an ordinary pod must save. Pods of a higher priority or deletion cost, young ones, and those with volumes or a long grace period cost more; 0: moves are free.',
     fallback: defaultReaperConfig.disruption.moveCostMicrosPerHour / 1e6,
     parse: dollars,
   },

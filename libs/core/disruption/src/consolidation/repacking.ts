@@ -22,7 +22,7 @@ const stepsFor = (pods: number): number => Math.min(300, Math.ceil(36_000 / Math
 export type Repacked = {
   /** The most gain first. At least one. */
   readonly parts: readonly Part[];
-  /** What they save beyond the cost of their moves, in micro-dollars an hour. */
+  /** The saving beyond the cost of their moves, in micro-dollars an hour. */
   readonly gain: number;
   /** The cost of their moves, in moves of an ordinary pod. */
   readonly moveCost: number;
