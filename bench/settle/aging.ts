@@ -5,7 +5,7 @@ import { region } from '@dovetail/sim-stage';
 import { runCommand, StoryStage } from '@dovetail/stories';
 
 /** Twenty-four types of six families. */
-export const types: readonly TwinType[] = catalogTypes(region).filter(({ facts }) =>
+const types: readonly TwinType[] = catalogTypes(region).filter(({ facts }) =>
   /^(m5|m5a|c5|r5|m6i|c6i)\.(large|xlarge|2xlarge|4xlarge)$/.test(facts.name),
 );
 

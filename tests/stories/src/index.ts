@@ -1,3 +1,3 @@
 export { runCommand } from './commands.js';
-export { defaultSettings, type Settings } from './services.js';
+export type { Settings } from './services.js';
 export { StoryStage } from './story-stage.js';
