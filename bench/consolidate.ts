@@ -3,7 +3,11 @@ import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 
 import { highsSolver } from '@dovetail/adapter-highs';
-import { consolidationCandidates, priceOf } from '@dovetail/core-disruption';
+import {
+  consolidationCandidates,
+  defaultMoveCostMicrosPerHour,
+  priceOf,
+} from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
 import { uprooted } from '@dovetail/core-kube-model';
 import type { Bound } from '@dovetail/core-scheduling';
@@ -27,6 +31,7 @@ const flags = {
   budget: { type: 'string', default: '10' },
   kinds: { type: 'string', default: agedKinds.join(',') },
   worlds: { type: 'string', default: '1' },
+  'move-cost': { type: 'string', default: String(defaultMoveCostMicrosPerHour / 1e6) },
   'no-karpenter': { type: 'boolean', default: false },
   'no-keep': { type: 'boolean', default: false },
 } as const;
@@ -38,6 +43,8 @@ type ConsolidateRow = {
   readonly loadBefore: number;
   readonly kind: AgedKind;
   readonly seed: number;
+  /** The micro-dollars an hour that the move of an ordinary pod had to save. */
+  readonly moveCostMicrosPerHour: number;
   readonly nodes: number;
   readonly nodesAfter: number;
   readonly pods: number;
@@ -92,8 +99,8 @@ type What = AgedSpec & { readonly budgetSeconds: number; readonly karpenter: boo
 const rounded = (value: number, digits: number): number => Number(value.toFixed(digits));
 
 /** Where Karpenter's rules lead. */
-function playedByKarpenter(aged: Aged, kind: AgedKind): Pick<ConsolidateRow, 'karpenter'> {
-  const { price, evictions } = settleByKarpenter(aged, kind);
+function playedByKarpenter(aged: Aged): Pick<ConsolidateRow, 'karpenter'> {
+  const { price, evictions } = settleByKarpenter(aged);
   return { karpenter: { after: dollars(price), evictions } };
 }
 
@@ -101,16 +108,16 @@ function playedByKarpenter(aged: Aged, kind: AgedKind): Pick<ConsolidateRow, 'ka
 async function measured({ budgetSeconds, karpenter, ...spec }: What): Promise<ConsolidateRow> {
   const [loadBefore = 0] = loadavg();
   const aged = agedCluster(spec);
-  const { kind, seed } = spec;
-  const passes = settle(aged, kind, budgetSeconds);
-  const played = karpenter ? playedByKarpenter(aged, kind) : {};
+  const { kind, seed, moveCostMicrosPerHour } = spec;
+  const passes = settle(aged, budgetSeconds);
+  const played = karpenter ? playedByKarpenter(aged) : {};
   const bound = await boundOf(aged, kind);
   const before = aged.input.views.reduce((sum, view) => sum + priceOf(view), 0);
   return {
     at: new Date().toISOString(),
     cpus: cpus().length,
     loadBefore,
-    ...{ kind, seed },
+    ...{ kind, seed, moveCostMicrosPerHour },
     nodes: aged.input.views.length,
     pods: aged.pods.length,
     used: rounded(aged.used, 3),
@@ -147,7 +154,12 @@ function reached(passes: readonly Pass[], lowerBound: number) {
 
 /** Each kind and size as often as asked, with a seed of its own. */
 function worldsOf(
-  values: { readonly nodes: string; readonly kinds: string; readonly worlds: string },
+  values: {
+    readonly nodes: string;
+    readonly kinds: string;
+    readonly worlds: string;
+    readonly 'move-cost': string;
+  },
   first: number,
 ): readonly AgedSpec[] {
   const kinds = values.kinds
@@ -157,7 +169,11 @@ function worldsOf(
     .split(',')
     .flatMap((nodes) =>
       kinds.flatMap((kind) =>
-        Array.from({ length: Number(values.worlds) }, () => ({ kind, nodes: Number(nodes) })),
+        Array.from({ length: Number(values.worlds) }, () => ({
+          kind,
+          nodes: Number(nodes),
+          moveCostMicrosPerHour: Number(values['move-cost']) * 1e6,
+        })),
       ),
     );
   return specs.map((one, index) => ({ ...one, seed: first + index }));

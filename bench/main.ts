@@ -10,6 +10,7 @@ import { planner } from './planner.js';
 import { prices } from './prices.js';
 import { scale } from './scale.js';
 import { scaleup } from './scaleup.js';
+import { settling } from './settle.js';
 import { simulate } from './simulate.js';
 import { solvers } from './solvers.js';
 import { stores } from './stores.js';
@@ -30,6 +31,7 @@ const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<v
   prices,
   scale,
   scaleup,
+  settle: settling,
   simulate,
   solvers,
   stores,
@@ -52,6 +54,9 @@ const usage = `usage: npm run bench -- NAME [options]
       how cheap and how fast plans are, beside Karpenter's scheduler
   consolidate [--nodes 50,200,500] [--budget 10] [--seed N]
       commands over aged clusters: the price they reach beside the lower bound, pods moved, seconds
+  settle [--apps 40] [--hours 6] [--budget 10%] [--spread] [--modes all,search] [--seed 1]
+      the wired services over an aged cluster in virtual time: where consolidation settles, when, and
+      how many pods are evicted
   prices [--cases "small,plain 200,..."] [--worlds 6] [--budgets 0,1s,5s] [--bound-steps 600000] [--seed N]
       how far plans of the built command cost above the best lower bound, on new seeds
   differential [--worlds 1000] [--from 1]

@@ -26,10 +26,13 @@ export type AgedSpec = {
   /** About so many nodes run when the cluster is old. */
   readonly nodes: number;
   readonly seed: number;
+  /** The micro-dollars an hour that the move of an ordinary pod must save. */
+  readonly moveCostMicrosPerHour: number;
 };
 
 /** An aged cluster, the pods that run on it, and the share of its cores that they request. */
 export type Aged = {
+  readonly spec: AgedSpec;
   readonly pool: Pool;
   readonly input: SearchInput;
   readonly pods: readonly Pod[];
@@ -190,8 +193,12 @@ const guard: PodDisruptionBudget = {
   disruptionsAllowed: 0,
 };
 
-/** The input of a search over an aged cluster of this kind, with the nodes as they are now. */
-export function inputOf(kind: AgedKind, pool: Pool, snapshot: Snapshot): SearchInput {
+/** The input of a search over an aged cluster, with the nodes as they are now. */
+export function inputOf(
+  { kind, moveCostMicrosPerHour }: AgedSpec,
+  pool: Pool,
+  snapshot: Snapshot,
+): SearchInput {
   const nodes = snapshot.nodes.map((node) => ({ ...node, cordoned: false }));
   return {
     snapshot: { ...snapshot, nodes },
@@ -201,14 +208,15 @@ export function inputOf(kind: AgedKind, pool: Pool, snapshot: Snapshot): SearchI
       podOf: () => undefined,
       nowMs,
     },
-    rules: { spotToSpot: true, savingMin: 1_000, savingShareMin: 0.02 },
+    rules: { spotToSpot: true, savingMin: 1_000, savingShareMin: 0.02, moveCostMicrosPerHour },
     options: defaultPlanOptions,
     position: { incarnation: 'bench', sequence: 1 },
   };
 }
 
 /** A cluster that has grown and shrunk until a third to a half of it is used. */
-export function agedCluster({ kind, nodes, seed }: AgedSpec): Aged {
+export function agedCluster(spec: AgedSpec): Aged {
+  const { kind, nodes, seed } = spec;
   const random = new Random(seed);
   const rules = kind === 'spread' ? 'spread' : 'plain';
   const world = generatedWorld({
@@ -228,8 +236,8 @@ export function agedCluster({ kind, nodes, seed }: AgedSpec): Aged {
   const sum = (of: (node: ExistingNode) => number): number =>
     snapshot.nodes.reduce((total, node) => total + of(node), 0);
   return {
-    pool,
-    input: inputOf(kind, pool, snapshot),
+    ...{ spec, pool },
+    input: inputOf(spec, pool, snapshot),
     pods: snapshot.nodes.flatMap((node) => node.pods),
     used:
       sum((node) => node.pods.reduce((total, { requests }) => total + (requests['cpu'] ?? 0), 0)) /

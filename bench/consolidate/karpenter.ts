@@ -9,12 +9,12 @@ import {
   prefixesOf,
   priceOf,
   togetherInOrder,
-  unsettledUids,
+  unsettledAmong,
 } from '@dovetail/core-disruption';
 import { uprooted } from '@dovetail/core-kube-model';
 import { plan } from '@dovetail/core-scheduling';
 
-import { type Aged, type AgedKind, inputOf } from './aged.js';
+import { type Aged, inputOf } from './aged.js';
 
 /**
  * Where Karpenter's rules lead, with Dovetail's planner in the place of its scheduler: the price of
@@ -34,8 +34,8 @@ function judged(input: Input, group: readonly Candidate[]): Command | undefined 
   const pods = group.flatMap((candidate) => candidate.pods).map(uprooted);
   const nodes = input.snapshot.nodes.filter(({ uid }) => !out.has(uid));
   const made = plan({ ...input.snapshot, nodes }, pods, input.options);
-  const unsettled = unsettledUids(input.views, input.eligibility.nowMs);
-  const rules = { ...input.rules, savingMin: 1, savingShareMin: 0 };
+  const unsettled = unsettledAmong(input.views, input.eligibility.nowMs);
+  const rules = { ...input.rules, savingMin: 1, savingShareMin: 0, moveCostMicrosPerHour: 0 };
   const answer = judgeReplacement(
     group,
     { plan: made, position: input.position },
@@ -73,7 +73,7 @@ function alone(input: Input): Command | undefined {
  * Carries out one command of Karpenter's rules after the other, several nodes first, until none is
  * left. Its own scheduler packs less tightly than the planner that stands in for it here.
  */
-export function settleByKarpenter({ input, pool }: Aged, kind: AgedKind): Settled {
+export function settleByKarpenter({ input, pool, spec }: Aged): Settled {
   let now = input;
   let evictions = 0;
   let commands = 0;
@@ -85,7 +85,7 @@ export function settleByKarpenter({ input, pool }: Aged, kind: AgedKind): Settle
     );
     evictions += command.moves.length;
     commands += 1;
-    now = inputOf(kind, pool, afterCommand(now.snapshot, command, pods));
+    now = inputOf(spec, pool, afterCommand(now.snapshot, command, pods));
   }
   return { price: now.views.reduce((sum, view) => sum + priceOf(view), 0), evictions, commands };
 }

@@ -1,6 +1,6 @@
 import { type Consolidation, priceOf, searchInSlices } from '@dovetail/core-disruption';
 
-import { type Aged, type AgedKind, inputOf } from './aged.js';
+import { type Aged, inputOf } from './aged.js';
 
 /** One pass over a cluster: a search, and what its commands do. */
 export type Pass = {
@@ -59,14 +59,14 @@ const passesMax = 8;
  * Passes over a cluster until one finds nothing. Between two of them, all commands are done, and
  * the time in which moved pods are left alone is over.
  */
-export function settle(aged: Aged, kind: AgedKind, budgetSeconds: number): readonly Pass[] {
+export function settle(aged: Aged, budgetSeconds: number): readonly Pass[] {
   const passes: Pass[] = [];
   let now = aged;
   for (let round = 0; round < passesMax; round += 1) {
     const pass = passOver(now, budgetSeconds);
     passes.push(pass);
     if (pass.found.commands.length === 0) break;
-    now = { ...now, input: inputOf(kind, aged.pool, pass.found.after) };
+    now = { ...now, input: inputOf(aged.spec, aged.pool, pass.found.after) };
   }
   return passes;
 }

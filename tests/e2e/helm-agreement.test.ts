@@ -118,6 +118,12 @@ const cases: readonly Case[] = [
     bad: ['-1', '0.0000001', 'cheap'],
   },
   {
+    value: 'consolidationMoveCost',
+    read: dollars,
+    good: ['0', '0.003'],
+    bad: ['-1', '0.0000001', 'cheap'],
+  },
+  {
     value: 'fewerNodesWithin',
     read: orRefused(permilleOf),
     good: ['0', '1.5', '10'],

@@ -44,6 +44,7 @@ const ownValues: Readonly<Record<string, readonly [value: string, other: string,
   ASSUMED_REQUESTS: ['assumedRequests', 'none'],
   PLACEMENT: ['placement', 'scheduler'],
   CONSOLIDATION: ['consolidation', 'none'],
+  CONSOLIDATION_MOVE_COST: ['consolidationMoveCost', '0.000010'],
   DEFAULT_INSTANCE_PROFILE: ['defaultInstanceProfile', 'nodes'],
   INTERRUPTION_QUEUE: ['interruptionQueue', 'notices'],
   BATCH_IDLE_DURATION: ['settings.batchIdleDuration', '2s'],
@@ -157,6 +158,7 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
 
   test.each([
     ['nodeCharge', ['0', '0.02', '12']],
+    ['consolidationMoveCost', ['0', '0.003']],
     ['fewerNodesWithin', ['0', '1.5', '10']],
     ['leaseDuration', ['1s', '1m30s', '01h']],
   ])('%s may be %j', async (value, accepted) => {
@@ -167,6 +169,7 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
     ['nodeCharge', '-1'],
     ['nodeCharge', '0.0000001'],
     ['nodeCharge', 'cheap'],
+    ['consolidationMoveCost', '-0.001'],
     ['fewerNodesWithin', '0.15'],
     ['fewerNodesWithin', '11'],
     ['fewerNodesWithin', '10.5'],

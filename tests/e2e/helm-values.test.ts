@@ -264,6 +264,7 @@ const onHostname = (service: string) => ({
     ['nats', 'replicas'],
     ['', 'nodeCharge'],
     ['', 'fewerNodesWithin'],
+    ['', 'consolidationMoveCost'],
     ['networkPolicy', 'natsPort'],
     ['apiPriority', 'shares'],
     ['common', 'port'],

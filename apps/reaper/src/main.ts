@@ -67,6 +67,13 @@ const settings = {
     fallback: defaultReaperConfig.disruption.replacementSavingMin.share * 100,
     parse: wholeNumber({ least: 0, most: 100 }),
   },
+  consolidationMoveCost: {
+    env: 'CONSOLIDATION_MOVE_COST',
+    flag: 'consolidation-move-cost',
+    help: 'US dollars an hour that the move of an ordinary pod must save. Pods of a higher priority or deletion cost, young ones, and those with volumes or a long grace period cost more; 0: moves are free.',
+    fallback: defaultReaperConfig.disruption.moveCostMicrosPerHour / 1e6,
+    parse: dollars,
+  },
 } as const;
 
 await runService(
@@ -123,6 +130,7 @@ function configOf(given: Shell<typeof settings>['settings']) {
       microsPerHour: Math.round(given.consolidationSavingMin * 1e6),
       share: given.consolidationSavingPercent / 100,
     },
+    moveCostMicrosPerHour: Math.round(given.consolidationMoveCost * 1e6),
   };
   const { gates } = featureGates ?? {};
   return { ...defaultReaperConfig, consolidation, legacyNodeRepair, ...gates, disruption };

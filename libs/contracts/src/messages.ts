@@ -235,6 +235,8 @@ export type SearchRequest = {
   readonly savingMinMicrosPerHour: number;
   /** The same in millionths of the price before. */
   readonly savingMinPpm: number;
+  /** The move of an ordinary pod must save so much. */
+  readonly moveCostMicrosPerHour: number;
 };
 /** Nodes that can go together. */
 export type FoundCommand = {

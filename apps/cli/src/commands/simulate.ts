@@ -89,6 +89,7 @@ type Flags = {
   readonly strict?: boolean;
   readonly consolidate?: boolean;
   readonly spotToSpot?: boolean;
+  readonly moveCost?: number;
   readonly nodeCharge: number;
   readonly fewerNodesWithin: number;
   readonly assumedRequests: Resources;
@@ -228,7 +229,12 @@ const withRunning = (command: Command): Command =>
       '--consolidate',
       'say which running nodes to give up, which to buy and which pods to move, to pay less',
     )
-    .option('--spot-to-spot', 'with --consolidate: also replace Spot nodes by cheaper Spot nodes');
+    .option('--spot-to-spot', 'with --consolidate: also replace Spot nodes by cheaper Spot nodes')
+    .option(
+      '--move-cost <dollars>',
+      'with --consolidate: what the move of an ordinary pod must save an hour (default: 0.001)',
+      dollars,
+    );
 
 /** The flags that guide the search. */
 const withSearch = (command: Command): Command =>
@@ -293,7 +299,8 @@ export function addSimulate(program: Command, environment: Environment): void {
       checkFiles(command, paths, flags);
       if (flags.consolidate === true) {
         const { runConsolidate } = await import('../consolidate/command.js');
-        const request = { ...requestOf(flags, environment), spotToSpot: flags.spotToSpot === true };
+        const { spotToSpot = false, moveCost } = flags;
+        const request = { ...requestOf(flags, environment), spotToSpot, moveCost };
         process.exitCode = await runConsolidate(request, terminal);
         return;
       }

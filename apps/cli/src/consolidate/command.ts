@@ -1,3 +1,5 @@
+import { defaultMoveCostMicrosPerHour } from '@dovetail/core-disruption';
+
 import type { PlanningInput } from '../simulate/planning-input.js';
 import {
   exitCodes,
@@ -13,7 +15,11 @@ import { consolidationTableOf } from './table.js';
 
 /** Searches for commands over the manifests, and prints them. Returns the exit code. */
 export const runConsolidate = (
-  request: SimulateRequest & { readonly spotToSpot: boolean },
+  request: SimulateRequest & {
+    readonly spotToSpot: boolean;
+    /** US dollars that the move of an ordinary pod must save an hour. Undefined: the default. */
+    readonly moveCost?: number | undefined;
+  },
   streams: Streams,
 ): Promise<number> =>
   withInput(request, streams, {
@@ -31,6 +37,10 @@ async function searched(
     budgetMs: request.budgetMs,
     boundSteps: request.boundSteps,
     spotToSpot: request.spotToSpot,
+    moveCostMicrosPerHour:
+      request.moveCost === undefined
+        ? defaultMoveCostMicrosPerHour
+        : Math.round(request.moveCost * 1e6),
     tell: (note) => streams.err(`note: ${note}\n`),
     progress: (text) => streams.progress(text),
   });

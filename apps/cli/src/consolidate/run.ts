@@ -30,6 +30,8 @@ export type ConsolidateRequest = {
   /** Counted steps for the lower bound. */
   readonly boundSteps: number;
   readonly spotToSpot: boolean;
+  /** The move of an ordinary pod must save so many micro-dollars an hour. */
+  readonly moveCostMicrosPerHour: number;
   readonly tell: (note: string) => void;
   readonly progress: (text: string) => void;
 };
@@ -70,8 +72,9 @@ type Searched = ConsolidateRequest & {
 
 function search(
   { cluster }: PlanningInput,
-  { snapshot, views, promised, options, spotToSpot, budgetMs, progress }: Searched,
+  { snapshot, views, promised, options, budgetMs, progress, ...request }: Searched,
 ): Consolidation {
+  const { spotToSpot, moveCostMicrosPerHour } = request;
   const startMs = performance.now();
   const nodes = new Map(views.map(({ claim, node }) => [claim.uid, node?.uid ?? '']));
   const { microsPerHour: savingMin, share: savingShareMin } = defaultSavingMin;
@@ -88,7 +91,7 @@ function search(
         nowMs: Date.now(),
         pauses: (claim) => promised.has(nodes.get(claim.uid) ?? ''),
       },
-      rules: { spotToSpot, savingMin, savingShareMin },
+      rules: { spotToSpot, savingMin, savingShareMin, moveCostMicrosPerHour },
       options,
       position: { incarnation: 'manifests', sequence: 0 },
     },

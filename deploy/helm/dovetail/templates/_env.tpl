@@ -9,7 +9,8 @@
   "NATS_KEY" "nats.tls.clientSecret" "AWS_REGION" "cluster.region" "LEASE_DURATION" "leaseDuration"
   "MIN_VALUES_POLICY" "minValuesPolicy" "HOSTNAME_SPREAD" "hostnameSpread" "PREFERENCE_POLICY" "preferencePolicy"
   "NODE_CHARGE" "nodeCharge" "FEWER_NODES_WITHIN" "fewerNodesWithin" "ASSUMED_REQUESTS" "assumedRequests"
-  "PLACEMENT" "placement" "CONSOLIDATION" "consolidation" "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue"
+  "PLACEMENT" "placement" "CONSOLIDATION" "consolidation" "CONSOLIDATION_MOVE_COST" "consolidationMoveCost"
+  "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue"
   "BATCH_IDLE_DURATION" "settings.batchIdleDuration" "BATCH_MAX_DURATION" "settings.batchMaxDuration"
   "CLUSTER_ENDPOINT" "settings.clusterEndpoint" "CLUSTER_CA_BUNDLE" "settings.clusterCABundle"
   "CLUSTER_SERVICE_CIDR" "settings.clusterServiceCidr" "ISOLATED_VPC" "settings.isolatedVPC"
@@ -85,6 +86,10 @@
 {{- if or (eq .component "launcher") (eq .component "reaper") }}
 - { name: AWS_REGION, value: {{ .root.Values.cluster.region | quote }} }
 - { name: CONSOLIDATION, value: {{ .root.Values.consolidation | quote }} }
+{{- end }}
+{{- if eq .component "reaper" }}
+# Plain decimals: Helm would write a small number as 1e-05.
+- { name: CONSOLIDATION_MOVE_COST, value: {{ printf "%.6f" (float64 .root.Values.consolidationMoveCost) | quote }} }
 {{- end }}
 {{- if or (eq .component "solver") (eq .component "launcher") }}
 - { name: MIN_VALUES_POLICY, value: {{ .root.Values.minValuesPolicy | quote }} }

@@ -27,6 +27,7 @@ const searchRequest = message<SearchRequest>({
   spotToSpot: flag,
   savingMinMicrosPerHour: int,
   savingMinPpm: int,
+  moveCostMicrosPerHour: int,
 });
 /** A request to plan without a batch. */
 export const planRequest = message<PlanRequest>({

@@ -17,6 +17,7 @@ export const sampleSearchRequest: PlanRequest = {
     spotToSpot: true,
     savingMinMicrosPerHour: 1_000,
     savingMinPpm: 20_000,
+    moveCostMicrosPerHour: 1_000,
   },
 };
 

@@ -39,5 +39,6 @@ export * from './rules/account.js';
 export * from './rules/budgets.js';
 export * from './rules/costs.js';
 export * from './rules/eligibility.js';
+export * from './rules/move-cost.js';
 export * from './rules/moving-pods.js';
 export * from './rules/repair-brake.js';

@@ -1,5 +1,6 @@
 import {
   type CollectionLimits,
+  defaultMoveCostMicrosPerHour,
   defaultSavingMin,
   type GhostLimits,
   type RetirementLimits,
@@ -115,6 +116,11 @@ type DisruptionConfig = RetirementLimits & {
    * of Spot prices from moving them back and forth.
    */
   readonly replacementSavingMin: { readonly microsPerHour: number; readonly share: number };
+  /**
+   * The move of an ordinary pod must save so many micro-dollars an hour; others cost more or less.
+   * For Karpenter moves are free.
+   */
+  readonly moveCostMicrosPerHour: number;
 };
 
 /** How nodes are drained and their instances ended. */
@@ -247,6 +253,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     searchBudgetMs: 30_000,
     searchPauseMs: 60_000,
     replacementSavingMin: defaultSavingMin,
+    moveCostMicrosPerHour: defaultMoveCostMicrosPerHour,
     drainReserveMs: 10_000,
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,

@@ -1,8 +1,14 @@
-import { type KubeApi, kubeResources, type StopSignal } from '@dovetail/core-ports';
+import {
+  type KubeApi,
+  type KubeResource,
+  kubeResources,
+  type StopSignal,
+} from '@dovetail/core-ports';
 import { expect, test } from 'vitest';
 
 import {
   cluster,
+  gone,
   reap,
   replacements,
   retirementOn,
@@ -10,11 +16,10 @@ import {
   tainted,
 } from './testing/current-cluster.js';
 
-const lagMs = 5_000;
 const names = Array.from({ length: 20 }, (_, index) => `n${String(index + 10)}`);
 
-/** The API server, whose watch of nodes shows each change late. */
-function lagging(kube: KubeApi): KubeApi {
+/** The API server, whose watch of one resource shows each change late. */
+function lagging(kube: KubeApi, resource: KubeResource, lagMs: number): KubeApi {
   async function* late<T>(events: AsyncIterable<T>, stop: StopSignal): AsyncIterable<T> {
     for await (const event of events) {
       await cluster.clock.sleep(lagMs, stop);
@@ -24,7 +29,7 @@ function lagging(kube: KubeApi): KubeApi {
   return Object.assign(Object.create(kube) as KubeApi, {
     watch: ((options, stop) => {
       const events = kube.watch(options, stop);
-      return options.resource === kubeResources.nodes ? late(events, stop) : events;
+      return options.resource === resource ? late(events, stop) : events;
     }) satisfies KubeApi['watch'],
   });
 }
@@ -48,7 +53,7 @@ test.each([
     replacements({ afterMs: 600_000 });
     await cluster.scale('web', names.length * 2);
     await cluster.pass(5);
-    reap({ kube: lagging(cluster.kube) });
+    reap({ kube: lagging(cluster.kube, kubeResources.nodes, 5_000) });
     await cluster.pass(150);
     if (cause === 'Drifted') for (const name of names) await cluster.drift(name, 'AMIDrift');
     let peak = 0;
@@ -60,3 +65,23 @@ test.each([
     expect(names.filter(tainted).length).toBeLessThanOrEqual(most);
   },
 );
+
+test('each pod is evicted once, though the watch of pods is behind', async () => {
+  await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+  for (const name of ['n1', 'n2']) await cluster.node(name, { cpu: '8' });
+  await cluster.scale('web', 20);
+  await cluster.pass(5);
+  const evicted: string[] = [];
+  const kube = Object.assign(lagging(cluster.kube, kubeResources.pods, 400), {
+    evict: ((pod) => {
+      evicted.push(pod.name);
+      return cluster.kube.evict(pod);
+    }) satisfies KubeApi['evict'],
+  });
+  reap({ kube });
+  await cluster.pass(120);
+  await cluster.kube.delete({ resource: kubeResources.nodeClaims, name: 'claim-n1' });
+  expect(await cluster.pass(240, gone('claim-n1'))).toBe(true);
+  expect(evicted.length).toBeGreaterThan(1);
+  expect(evicted).toHaveLength(new Set(evicted).size);
+});

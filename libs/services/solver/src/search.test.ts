@@ -71,6 +71,7 @@ const searchFor = (
   claimUids: names.map(claimUid),
   spotToSpot: false,
   savingMinMicrosPerHour: 1_000,
+  moveCostMicrosPerHour: 1_000,
   savingMinPpm: 20_000,
   ...change,
 });

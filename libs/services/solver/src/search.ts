@@ -49,8 +49,10 @@ export function* searchOn(
   const slice = new OwnTime(nowMs, giveWay);
   const options = { ...given, ...slice.options(sliceMs) };
   const known = snapshotOf(mirror, { without: new Set(), moving: new Set(), nowMs: startMs });
-  const { savingMinMicrosPerHour: savingMin, savingMinPpm, spotToSpot } = request;
-  const rules = { spotToSpot, savingMin, savingShareMin: savingMinPpm / 1e6 };
+  const { savingMinMicrosPerHour: savingMin, savingMinPpm, ...more } = request;
+  const { spotToSpot, moveCostMicrosPerHour } = more;
+  const savingShareMin = savingMinPpm / 1e6;
+  const rules = { spotToSpot, savingMin, savingShareMin, moveCostMicrosPerHour };
   const prices = new Map(known.nodes.map((node) => [node.uid, node.priceMicrosPerHour]));
   // The mirror may go on while a plan gives way, so all is read before the first plan.
   const { incarnation, sequence } = mirror.position;
@@ -63,6 +65,8 @@ export function* searchOn(
     rules,
     options,
     position: { incarnation, sequence },
+    // The reaper begins as many commands as budgets allow, and the others when those have ended.
+    budgets: 'each' as const,
   };
   const slices = searchInSlices(input, {
     triesMax,

@@ -15,6 +15,7 @@ import {
   poolTotalsOf,
   priceOf,
 } from '../rules/costs.js';
+import { moveCostOf } from '../rules/move-cost.js';
 
 /** A node that consolidation may give up, if its pods have another place. */
 export type Candidate = {
@@ -24,6 +25,8 @@ export type Candidate = {
   /** 0 if the price is unknown. */
   readonly priceMicrosPerHour: number;
   readonly disruptionCost: number;
+  /** The cost of moving all of its pods, in moves of an ordinary one. */
+  readonly moveCost: number;
 };
 
 /** The nodes that consolidation looks at, and the others with their reasons. */
@@ -40,6 +43,8 @@ export type Candidates = {
   readonly exhausted: readonly ExhaustedPool[];
   /** How many more under-used nodes of each pool (`NodePool/default`) may be disrupted. */
   readonly allowed: ReadonlyMap<string, number>;
+  /** The totals of each pool, by which its policy Balanced scores commands. */
+  readonly totals: ReadonlyMap<string, PoolTotals>;
 };
 
 /** Everything beside the nodes that finding candidates reads. */
@@ -51,7 +56,7 @@ export type CandidateOptions = CauseFacts & {
 };
 
 /** The node as a candidate. Without node or pool, or of a node that takes no part: none. */
-function candidateOf(view: NodeView): Candidate | undefined {
+function candidateOf(view: NodeView, nowMs: number): Candidate | undefined {
   const { node, pool } = view;
   if (node === undefined || pool === undefined) return undefined;
   const pods = view.pods.filter(isReschedulable);
@@ -60,6 +65,7 @@ function candidateOf(view: NodeView): Candidate | undefined {
     pods,
     priceMicrosPerHour: priceOf(view),
     disruptionCost: disruptionCostOf(pods),
+    moveCost: pods.reduce((sum, pod) => sum + moveCostOf(pod, nowMs), 0),
   };
 }
 
@@ -93,10 +99,12 @@ export function* candidatesInSteps(
       nextDueMs = Math.min(nextDueMs, standing.dueMs);
     const notes = standing.kind === 'due' ? standing.held : standing.notes;
     if (standing.kind !== 'later' && notes.length > 0) stays.push({ view, notes });
-    const candidate = standing.kind === 'due' && notes.length === 0 ? candidateOf(view) : undefined;
+    const candidate =
+      standing.kind === 'due' && notes.length === 0 ? candidateOf(view, options.nowMs) : undefined;
     if (candidate !== undefined) candidates.push(candidate);
   }
-  const worthwhile = withoutUnbalanced(candidates, views, stays);
+  const totals = poolTotalsOf(views);
+  const worthwhile = withoutUnbalanced(candidates, totals, stays);
   const account = new BudgetAccount(views, options.nowMs);
   const allowed = account.allowed('Underutilized');
   const inTurn = poolsInTurn(worthwhile.toSorted(bestFirst));
@@ -106,6 +114,7 @@ export function* candidatesInSteps(
     stays,
     exhausted: exhaustedBy(inTurn, account),
     allowed,
+    totals,
     ...(Number.isFinite(nextDueMs) ? { nextDueMs } : {}),
   };
 }
@@ -119,10 +128,9 @@ export function bestFirst(a: Candidate, b: Candidate): number {
 /** Leaves out what the policy Balanced would not do even if nothing had to be bought for it. */
 function withoutUnbalanced(
   candidates: readonly Candidate[],
-  views: readonly NodeView[],
+  totals: ReadonlyMap<string, PoolTotals>,
   stays: Candidates['stays'][number][],
 ): readonly Candidate[] {
-  const totals = poolTotalsOf(views);
   return candidates.filter((candidate) => {
     const why = imbalanceAlone(candidate, totals);
     if (why !== undefined) stays.push({ view: candidate.view, notes: [why] });
@@ -132,7 +140,11 @@ function withoutUnbalanced(
 
 /** Why the policy Balanced keeps a node even if nothing had to be bought for its pods. */
 function imbalanceAlone(
-  { view, priceMicrosPerHour, disruptionCost }: Candidate,
+  {
+    view,
+    priceMicrosPerHour,
+    disruptionCost,
+  }: Pick<Candidate, 'view' | 'priceMicrosPerHour' | 'disruptionCost'>,
   totals: ReadonlyMap<string, PoolTotals>,
 ): DisruptionNote | undefined {
   if (view.pool.disruption.policy !== 'Balanced') return undefined;
@@ -148,8 +160,13 @@ export function notWorthwhile(
   view: NodeView,
   views: readonly NodeView[],
 ): DisruptionNote | undefined {
-  const candidate = view.pool?.disruption.policy === 'Balanced' ? candidateOf(view) : undefined;
-  return candidate && imbalanceAlone(candidate, poolTotalsOf(views));
+  const { node, pool } = view;
+  if (node === undefined || pool === undefined) return undefined;
+  const costs = {
+    priceMicrosPerHour: priceOf(view),
+    disruptionCost: disruptionCostOf(view.pods.filter(isReschedulable)),
+  };
+  return imbalanceAlone({ view: { ...view, node, pool }, ...costs }, poolTotalsOf(views));
 }
 
 /** Takes one node of each pool after the other, so that no pool waits for a large one. */

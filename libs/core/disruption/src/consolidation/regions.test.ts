@@ -47,6 +47,9 @@ describe('the ways to repack a region', () => {
   test('keep the budget of the pool', () =>
     expect(cutsOf(region, worths, allowing(2))).toEqual([2]));
 
+  test('may give up more than that if it holds for each command alone', () =>
+    expect(cutsOf(region, worths, allowing(2), 'each')).toEqual([2, 7, 8, 9, 10]));
+
   test('are none if nothing may go', () => expect(cutsOf(region, worths, allowing(0))).toEqual([]));
 
   test('are none but those that buy if all nodes are full', () => {

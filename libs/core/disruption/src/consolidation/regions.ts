@@ -48,21 +48,24 @@ export function regionsOf(
 }
 
 /**
- * How many of the first candidates go, in each way to repack a region: the fewest first. Each way
- * keeps the budgets of all pools.
+ * How many of the first candidates go, in each way to repack a region: the fewest first. Where
+ * budgets count for all commands together, each way keeps them. Where they count for each, one way
+ * gives up as many as one command may, and buys for them; the others are cut into smaller ones.
  */
 export function cutsOf(
   { candidates, rooms }: Region,
   worths: Worths,
   allowed: ReadonlyMap<string, number>,
+  budgets: 'each' | 'all' = 'all',
 ): readonly number[] {
-  const most = withinBudgets(candidates, allowed);
+  const within = withinBudgets(candidates, allowed);
+  const most = budgets === 'all' ? within : candidates.length;
   const demand = candidates.reduce((sum, candidate) => sum + worths.used(candidate), 0);
   const freeIn = ({ allocatable, pods }: Pick<ExistingNode, 'allocatable' | 'pods'>): number =>
     worths.of(allocatable) - pods.reduce((sum, { requests }) => sum + worths.of(requests), 0);
   const free = rooms.reduce((sum, room) => sum + Math.max(0, freeIn(room)), 0);
   const capacities = candidates.map(({ view }) => worths.of(view.node.allocatable));
-  const cuts = new Set<number>();
+  const cuts = new Set(within > 0 && within < most ? [within] : []);
   for (const share of boughtShares) {
     // Nodes go as long as those that stay, and what is bought, can hold all pods.
     let held = (free + capacities.reduce((sum, one) => sum + one, 0)) * filledShare;
@@ -76,7 +79,7 @@ export function cutsOf(
     }
     if (cut > 0) cuts.add(cut);
   }
-  return [...cuts];
+  return [...cuts].toSorted((a, b) => a - b);
 }
 
 /** How many of the first candidates may go until the budget of some pool is spent. */

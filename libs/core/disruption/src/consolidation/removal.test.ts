@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { NodeView } from '../facts/view.js';
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
 import { consolidationCandidates } from './candidates.js';
-import { judgeRemoval, unsettledUids } from './removal.js';
+import { judgeRemoval, unsettledAmong } from './removal.js';
 
 const underused = pool({
   disruption: { policy: 'WhenEmptyOrUnderutilized', consolidateAfterMs: 60_000, budgets: [] },
@@ -19,8 +19,14 @@ const to = (name: string, ...pods: readonly string[]): Placement => ({
 });
 const bin = { id: 'bin-0' } as Plan['newNodes'][number];
 
-function judged(plan: Partial<Plan>, others: readonly NodeView[] = [settled]) {
-  const views = [going, ...others];
+type Given = { readonly price?: number; readonly moveCost?: number };
+
+function judged(
+  plan: Partial<Plan>,
+  others: readonly NodeView[] = [settled],
+  { price, moveCost = 0 }: Given = {},
+) {
+  const views = [price === undefined ? going : { ...going, priceMicrosPerHour: price }, ...others];
   const { candidates } = consolidationCandidates(views, {
     budgetsOf: () => [],
     podOf: () => undefined,
@@ -30,7 +36,9 @@ function judged(plan: Partial<Plan>, others: readonly NodeView[] = [settled]) {
   if (candidate === undefined) throw new Error('the node is no candidate');
   const whole = { newNodes: [], placements: [], unplaced: [], ...plan } as unknown as Plan;
   const position = { incarnation: 'one', sequence: 1 };
-  return judgeRemoval(candidate, { plan: whole, position }, unsettledUids(views, nowMs));
+  return judgeRemoval(candidate, { plan: whole, position }, unsettledAmong(views, nowMs), {
+    moveCostMicrosPerHour: moveCost,
+  });
 }
 
 describe('a node', () => {
@@ -86,4 +94,24 @@ describe('a node', () => {
   ])('%s stays', (_what, plan, others, code) =>
     expect(judged(plan, others)).toMatchObject({ kind: 'stays', note: { code } }),
   );
+
+  // Two pods of 30 seconds of grace are 2.1 moves.
+  test.each<[string, Given, string]>([
+    ['goes if it saves as much as its moves cost', { price: 21_000, moveCost: 10_000 }, 'command'],
+    ['stays if it saves less', { price: 20_999, moveCost: 10_000 }, 'stays'],
+    ['goes whatever moves cost, if its price is unknown', { moveCost: 10_000 }, 'command'],
+  ])('%s', (_what, given, kind) => {
+    const found = judged({ placements: [to('n2', 'a', 'b')] }, [settled], given);
+    expect(found.kind).toBe(kind);
+  });
+
+  test('that stays for its moves says both in dollars', () => {
+    const given = { price: 20_000, moveCost: 10_000 };
+    expect(judged({ placements: [to('n2', 'a', 'b')] }, [settled], given)).toMatchObject({
+      note: {
+        code: 'not-worthwhile',
+        message: 'would save $0.0200 an hour, less than 2 pods are to save if they move: $0.0210',
+      },
+    });
+  });
 });

@@ -16,27 +16,41 @@ import {
 /** A solver's plan for the pods of a candidate, and the state that it is based on. */
 export type WhatIf = { readonly plan: Plan; readonly position: JudgedPosition };
 
+/** The price of moves. */
+export type MoveRules = {
+  /**
+   * The move of an ordinary pod must save so many micro-dollars an hour. Absent: moves are free, as
+   * for Karpenter.
+   */
+  readonly moveCostMicrosPerHour?: number;
+};
+
 /** The outcome of judging a candidate: a command, or the reason why its node stays. */
 export type Judged =
   | { readonly kind: 'command'; readonly command: Command }
   | { readonly kind: 'stays'; readonly note: DisruptionNote };
 
+/** Tells by its UID whether no pod may be moved to a node or claim for money. */
+export type IsUnsettled = (uid: string) => boolean;
+
 /**
- * The UIDs of nodes and claims that no pod may be moved to for money: those that end, are not
- * initialised, or are still inside `consolidateAfter` (Karpenter's rules).
+ * Whether no pod may be moved to a node for money: it ends, is not initialised, or is still inside
+ * `consolidateAfter` (Karpenter's rules).
  */
-export function unsettledUids(views: readonly NodeView[], nowMs: number): ReadonlySet<string> {
-  return new Set(
+export const isUnsettled = (view: NodeView, nowMs: number): boolean =>
+  view.node === undefined ||
+  isEnding(view) ||
+  !isInitialized(view) ||
+  (consolidatableMs(view) ?? nowMs) > nowMs;
+
+/** Tells which of these nodes, and of their claims, no pod may be moved to for money. */
+export function unsettledAmong(views: readonly NodeView[], nowMs: number): IsUnsettled {
+  const uids = new Set(
     views
-      .filter(
-        (view) =>
-          view.node === undefined ||
-          isEnding(view) ||
-          !isInitialized(view) ||
-          (consolidatableMs(view) ?? nowMs) > nowMs,
-      )
+      .filter((view) => isUnsettled(view, nowMs))
       .flatMap(({ claim, node }) => (node === undefined ? [claim.uid] : [claim.uid, node.uid])),
   );
+  return (uid) => uids.has(uid);
 }
 
 /** The moves of all pods, or the reason why one of them cannot move. */
@@ -48,7 +62,7 @@ export type Moves =
 export function movesOf(
   candidates: readonly Candidate[],
   { placements, newNodes }: Pick<Plan, 'newNodes' | 'placements'>,
-  unsettled: ReadonlySet<string>,
+  unsettled: IsUnsettled,
 ): Moves {
   const placed = new Map<string, Placement | NewNode>(
     [...placements, ...newNodes].flatMap((to) => to.podUids.map((uid) => [uid, to] as const)),
@@ -60,7 +74,7 @@ export function movesOf(
       const to = placed.get(uid);
       if (to === undefined)
         return withoutPlace(`pod ${namespace}/${name} fits on no other node`, uid);
-      const isTaken = 'nodeUid' in to && (unsettled.has(to.nodeUid) || going.has(to.nodeUid));
+      const isTaken = 'nodeUid' in to && (unsettled(to.nodeUid) || going.has(to.nodeUid));
       if (isTaken)
         return withoutPlace(
           `pod ${namespace}/${name} fits only on ${to.nodeName}, which is too new`,
@@ -91,13 +105,40 @@ const withoutPlace = (
 export function judgeRemoval(
   candidate: Candidate,
   { plan, position }: WhatIf,
-  unsettled: ReadonlySet<string>,
+  unsettled: IsUnsettled,
+  rules: MoveRules,
 ): Judged {
   if (plan.newNodes.length > 0) return needsNewNodes(plan.newNodes.length);
   const found = movesOf([candidate], plan, unsettled);
   if (found.kind === 'stays') return found;
-  return { kind: 'command', command: removalOf([candidate], found.moves, position) };
+  return worthItsMoves(removalOf([candidate], found.moves, position), [candidate], rules);
 }
+
+/**
+ * A command that saves less than its moves cost is none. A removal of nodes of unknown price is
+ * one: it costs nothing, and how much it saves is not known.
+ */
+export function worthItsMoves(
+  command: Command,
+  candidates: readonly Candidate[],
+  { moveCostMicrosPerHour = 0 }: MoveRules,
+): Judged {
+  const isUnpriced = candidates.some(({ priceMicrosPerHour }) => priceMicrosPerHour === 0);
+  if (isUnpriced && command.nodesIn.length === 0) return { kind: 'command', command };
+  const saved = command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour;
+  const moveCost = moveCostMicrosPerHour * moveCostOfAll(candidates);
+  if (saved >= moveCost) return { kind: 'command', command };
+  const pods = command.moves.length;
+  const message = `would save ${dollarText(saved)} an hour, less than ${String(pods)} pods are to save if they move: ${dollarText(moveCost)}`;
+  const values = { savedMicrosPerHour: saved, moveCostMicrosPerHour: moveCost, pods };
+  return { kind: 'stays', note: note('not-worthwhile', message, values) };
+}
+
+const dollarText = (micros: number): string => `$${(micros / 1e6).toFixed(4)}`;
+
+/** The cost of moving all pods of these nodes, in moves of an ordinary pod. */
+export const moveCostOfAll = (candidates: readonly Pick<Candidate, 'moveCost'>[]): number =>
+  candidates.reduce((sum, { moveCost }) => sum + moveCost, 0);
 
 /** The note that nodes would have to be bought, in Karpenter's words. */
 export const needsNewNodes = (count: number): Extract<Judged, { readonly kind: 'stays' }> => ({

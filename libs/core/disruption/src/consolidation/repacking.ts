@@ -7,8 +7,9 @@ import {
 } from '@dovetail/core-scheduling';
 
 import type { Candidate } from './candidates.js';
-import type { Part } from './parts.js';
+import { type Part, partsOf } from './parts.js';
 import type { Region } from './regions.js';
+import { moveCostOfAll, type MoveRules } from './removal.js';
 import { without } from './surroundings.js';
 
 /**
@@ -17,36 +18,36 @@ import { without } from './surroundings.js';
  */
 const stepsFor = (pods: number): number => Math.min(300, Math.ceil(36_000 / Math.max(1, pods)));
 
-/**
- * A pod more that moves must save this share of what each pod saves that moves in the cheapest way.
- * A lower share trades more evictions for less money.
- */
-const marginalShare = 0.03;
-
-/** A way to repack a region: the nodes that go, the plan for their pods, and what it comes to. */
-export type Repacked = Part & {
-  /** Of the nodes that stay and those that are bought, in micro-dollars an hour. */
-  readonly price: number;
-  readonly moves: number;
+/** A way to repack a region, as the parts of it that are worth it and that budgets allow. */
+export type Repacked = {
+  /** The most gain first. At least one. */
+  readonly parts: readonly Part[];
+  /** The saving beyond the cost of their moves, in micro-dollars an hour. */
+  readonly gain: number;
+  /** The cost of their moves, in moves of an ordinary pod. */
+  readonly moveCost: number;
 };
 
 /** Everything that the plans of a region read. */
 type Surroundings = {
   readonly snapshot: Snapshot;
   readonly options: PlanOptions;
+  readonly rules: MoveRules;
   readonly needsAll: boolean;
   /** Whether a node may take pods that move. */
   readonly takes: (node: ExistingNode) => boolean;
+  /** Whether budgets let these nodes go together. */
+  readonly isAllowed: (candidates: readonly Candidate[]) => boolean;
 };
 
 /**
  * Plans the pods of the first nodes of a region over the rooms of the others. Undefined if some pod
- * has no place then.
+ * has no place then, or no part of the plan is worth it and allowed.
  */
 export function repacked(
   { candidates, rooms }: Region,
   cut: number,
-  { snapshot, options, needsAll, takes }: Surroundings,
+  { snapshot, options, rules, needsAll, takes, isAllowed }: Surroundings,
 ): Repacked | undefined {
   const going = candidates.slice(0, cut);
   const stay = candidates.slice(cut);
@@ -59,19 +60,28 @@ export function repacked(
     stepsMax: Math.max(options.stepsMax, stepsFor(pods.length)),
   });
   if (made.unplaced.length > 0) return undefined;
-  const price = priceOfAll(stay) + made.priceMicrosPerHour;
-  return { candidates: going, plan: made, price, moves: pods.length };
+  const parts = partsOf(going, made)
+    .map((part) => ({ part, gain: gainOf(part, rules) }))
+    .filter(({ part, gain }) => gain > 0 && isAllowed(part.candidates))
+    .toSorted((a, b) => b.gain - a.gain);
+  if (parts.length === 0) return undefined;
+  return {
+    parts: parts.map(({ part }) => part),
+    gain: parts.reduce((sum, { gain }) => sum + gain, 0),
+    moveCost: moveCostOfAll(parts.flatMap(({ part }) => part.candidates)),
+  };
 }
+
+/** The saving of a part beyond the cost of its moves, in micro-dollars an hour. */
+const gainOf = ({ candidates, plan: made }: Part, { moveCostMicrosPerHour = 0 }: MoveRules) =>
+  priceOfAll(candidates) -
+  made.priceMicrosPerHour -
+  moveCostMicrosPerHour * moveCostOfAll(candidates);
 
 /** The price of some nodes together. */
-export const priceOfAll = (candidates: readonly Candidate[]): number =>
+const priceOfAll = (candidates: readonly Candidate[]): number =>
   candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
 
-/** The way that is worth its moves: the cheapest, unless one that moves fewer pods is near. */
-export function bestOf(ways: readonly Repacked[], priceBefore: number): Repacked | undefined {
-  const [cheapest] = ways.toSorted((a, b) => a.price - b.price || a.moves - b.moves);
-  if (cheapest === undefined || cheapest.price >= priceBefore) return undefined;
-  const perMove = (marginalShare * (priceBefore - cheapest.price)) / Math.max(1, cheapest.moves);
-  const costOf = ({ price, moves }: Repacked): number => price + perMove * moves;
-  return ways.toSorted((a, b) => costOf(a) - costOf(b) || a.moves - b.moves)[0];
-}
+/** The way that gains most; undefined: there is none. */
+export const bestOf = (ways: readonly Repacked[]): Repacked | undefined =>
+  ways.toSorted((a, b) => b.gain - a.gain || a.moveCost - b.moveCost)[0];

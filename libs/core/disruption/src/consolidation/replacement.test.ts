@@ -68,7 +68,7 @@ function judge(
   const plan = { newNodes, placements: [], unplaced: [] } as unknown as Plan;
   const position = { incarnation: 'one', sequence: 1 };
   const rules = { spotToSpot: false, savingMin: 0, savingShareMin: 0, ...more };
-  return judgeReplacement(candidates, { plan, position }, new Set(), rules);
+  return judgeReplacement(candidates, { plan, position }, () => false, rules);
 }
 /** The types that the replacement may be launched as, or the words why there is none. */
 function outcome(...given: Parameters<typeof judge>): readonly string[] | string {

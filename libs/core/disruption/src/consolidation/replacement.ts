@@ -7,16 +7,19 @@ import type { Candidate } from './candidates.js';
 import { commandOf, type NodeIn } from './command.js';
 import {
   costOfAll,
+  type IsUnsettled,
   type Judged,
+  type MoveRules,
   movesOf,
   needsNewNodes,
   nodeOutOf,
   removalOf,
   type WhatIf,
+  worthItsMoves,
 } from './removal.js';
 
 /** The rules that a replacement must satisfy beside being cheaper. */
-export type ReplacementRules = {
+export type ReplacementRules = MoveRules & {
   /** Karpenter's feature gate SpotToSpotConsolidation. */
   readonly spotToSpot: boolean;
   /** A smaller saving is left, in micro-dollars an hour: it is not worth the disruption. */
@@ -52,14 +55,14 @@ type Kept =
 export function judgeReplacement(
   candidates: readonly Candidate[],
   { plan, position }: WhatIf,
-  unsettled: ReadonlySet<string>,
+  unsettled: IsUnsettled,
   rules: ReplacementRules,
 ): Judged {
   const found = movesOf(candidates, plan, unsettled);
   if (found.kind === 'stays') return found;
   const { newNodes } = plan;
   if (newNodes.length === 0)
-    return { kind: 'command', command: removalOf(candidates, found.moves, position) };
+    return worthItsMoves(removalOf(candidates, found.moves, position), candidates, rules);
   if (newNodes.length > (rules.nodesInMax ?? 1)) return needsNewNodes(newNodes.length);
   const nodesIn: NodeIn[] = [];
   for (const bin of newNodes) {
@@ -76,7 +79,7 @@ export function judgeReplacement(
     disruptionCost: costOfAll(candidates),
     position,
   });
-  return { kind: 'command', command };
+  return worthItsMoves(command, candidates, rules);
 }
 
 function nodeInOf(bin: NewNode, options: readonly BinOption[]): NodeIn {

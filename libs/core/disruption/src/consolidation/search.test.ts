@@ -96,6 +96,19 @@ describe('the search for commands', () => {
     ],
   ])('%s', (_what, got, wanted) => expect(got).toEqual(wanted));
 
+  test('keeps budgets over all commands together, or in each, as it is asked to', () => {
+    const nodes = Array.from({ length: 8 }, () => ({ cores: 4, pods: [1000] }) as const);
+    const input = runningCluster(nodes, underusedPool({ budgets: [{ nodes: { count: 2 } }] }));
+    const goneBy = (budgets: 'each' | 'all'): readonly number[] =>
+      searchCommands({ ...input, budgets }, endless).commands.map(
+        ({ nodesOut: { length } }) => length,
+      );
+    const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0);
+    expect(sum(goneBy('all'))).toBe(2);
+    expect(sum(goneBy('each'))).toBeGreaterThan(2);
+    expect(Math.max(...goneBy('each'))).toBeLessThanOrEqual(2);
+  });
+
   test('leaves a saving below the thresholds', () => {
     const input = runningCluster(halfEmpty);
     const rules = { ...input.rules, savingMin: 1_000_000 };

@@ -9,7 +9,7 @@ import {
 } from '@dovetail/core-scheduling';
 
 import type { NodeView } from '../facts/view.js';
-import { balancedScore, type PoolTotals, poolTotalsOf } from '../rules/costs.js';
+import { type PoolTotals, poolTotalsOf } from '../rules/costs.js';
 import { afterCommand } from './after-command.js';
 import { imbalanceOf, scoresOf } from './balance.js';
 import {
@@ -20,10 +20,10 @@ import {
 } from './candidates.js';
 import type { Command, JudgedPosition } from './command.js';
 import { neighbourhoodsOf, worstFirst } from './neighbourhoods.js';
-import { type Part, partsOf } from './parts.js';
+import type { Part } from './parts.js';
 import { cutsOf, regionsOf } from './regions.js';
-import { unsettledUids } from './removal.js';
-import { bestOf, priceOfAll, type Repacked, repacked } from './repacking.js';
+import { type IsUnsettled, unsettledAmong } from './removal.js';
+import { bestOf, type Repacked, repacked } from './repacking.js';
 import { judgeReplacement, type ReplacementRules } from './replacement.js';
 import { needsAllNodes, without } from './surroundings.js';
 import { Worths } from './worths.js';
@@ -39,6 +39,11 @@ export type SearchInput = {
   /** The options of each plan. Their seed also orders the groups of nodes. */
   readonly options: PlanOptions;
   readonly position: JudgedPosition;
+  /**
+   * Whether budgets allow each command alone (the others wait), or all commands together. Absent:
+   * all.
+   */
+  readonly budgets?: 'each' | 'all';
 };
 
 /** The limits of a search. */
@@ -67,13 +72,6 @@ export type Consolidation = {
 
 /** The most nodes that one command buys. It gives up a hundred at most, as Karpenter does. */
 export const nodesInMax = 40;
-
-/**
- * The least score of a command under any policy: its share of the price of all nodes that is saved,
- * over its share of all disruption. Karpenter's policy Balanced asks for 0.5, its others for
- * nothing. A higher score trades money for pods that stay.
- */
-const leastScore = 0.1;
 
 /**
  * Searches for commands that make a running cluster cheaper: groups of nodes whose pods fit on the
@@ -107,10 +105,8 @@ class Search {
   readonly #limits: SearchLimits;
   readonly #candidates: Candidates;
   readonly #pods: ReadonlyMap<string, Pod>;
-  readonly #unsettled: ReadonlySet<string>;
+  readonly #isUnsettled: IsUnsettled;
   readonly #totals: ReadonlyMap<string, PoolTotals>;
-  /** The totals of all pools together. */
-  readonly #all: PoolTotals;
   readonly #needsAll: boolean;
   readonly #allowed: Map<string, number>;
   readonly #commands: Command[] = [];
@@ -129,9 +125,8 @@ class Search {
       ({ priceMicrosPerHour }) => priceMicrosPerHour > 0,
     );
     this.#pods = new Map(this.#left.flatMap(({ pods }) => pods.map((pod) => [pod.uid, pod])));
-    this.#unsettled = unsettledUids(input.views, input.eligibility.nowMs);
+    this.#isUnsettled = unsettledAmong(input.views, input.eligibility.nowMs);
     this.#totals = poolTotalsOf(input.views);
-    this.#all = sumOf([...this.#totals.values()]);
     this.#needsAll = needsAllNodes(input.snapshot);
     this.#allowed = new Map(this.#candidates.allowed);
     this.#snapshot = input.snapshot;
@@ -162,7 +157,7 @@ class Search {
     const rooms = this.#snapshot.nodes.filter((node) => !going.has(node.uid) && this.#takes(node));
     for (const region of regionsOf(worths.goFirst(this.#left), rooms)) {
       const ways: Repacked[] = [];
-      for (const cut of cutsOf(region, worths, this.#allowed)) {
+      for (const cut of cutsOf(region, worths, this.#allowed, this.#input.budgets)) {
         yield;
         if (!this.#begins()) break;
         const made = repacked(region, cut, {
@@ -170,17 +165,17 @@ class Search {
           snapshot: this.#snapshot,
           needsAll: this.#needsAll,
           takes: (node) => this.#takes(node),
+          isAllowed: (group) => this.#isAllowed(group),
         });
         if (made !== undefined) ways.push(made);
       }
-      const best = bestOf(ways, priceOfAll(region.candidates));
-      if (best !== undefined) yield* this.#acceptParts(best);
+      yield* this.#acceptParts(bestOf(ways)?.parts ?? []);
       if (this.#ended !== undefined) return;
     }
   }
 
-  *#acceptParts(way: Part): Generator<undefined, void> {
-    for (const { candidates, plan: made } of partsOf(way.candidates, way.plan)) {
+  *#acceptParts(parts: readonly Part[]): Generator<undefined, void> {
+    for (const { candidates, plan: made } of parts) {
       yield;
       const command = this.#isAllowed(candidates) ? this.#judged(candidates, made) : undefined;
       if (command !== undefined) this.#accept(command);
@@ -236,27 +231,20 @@ class Search {
   }
 
   #takes(node: ExistingNode): boolean {
-    return !node.cordoned && !this.#unsettled.has(node.uid);
+    return !node.cordoned && !this.#isUnsettled(node.uid);
   }
 
   /** The command that carries the plan out, if it is worth it and safe alone. */
   #judged(group: readonly Candidate[], made: Part['plan']): Command | undefined {
     const { position, rules } = this.#input;
-    const judged = judgeReplacement(group, { plan: made, position }, this.#unsettled, {
+    const judged = judgeReplacement(group, { plan: made, position }, this.#isUnsettled, {
       nodesInMax,
       ...rules,
     });
     if (judged.kind === 'stays' || !isWorth(judged.command, rules)) return undefined;
-    if (this.#disturbs(judged.command)) return undefined;
     const scores = scoresOf(judged.command, group, this.#totals);
     if (imbalanceOf(scores) !== undefined) return undefined;
     return this.#isSafeAlone(group, made) ? judged.command : undefined;
-  }
-
-  /** Whether a command moves much for little money, beside all that could be saved or moved. */
-  #disturbs(command: Command): boolean {
-    const move = { savedMicrosPerHour: savedBy(command), disruptionCost: command.disruptionCost };
-    return balancedScore(move, this.#all) < leastScore;
   }
 
   /** Whether the command may also be done without the ones that were found before it. */
@@ -280,6 +268,7 @@ class Search {
       ...command.moves.flatMap(({ to }) => (to.kind === 'node' ? [to.nodeUid] : [])),
     ]);
     this.#left = this.#left.filter(({ view }) => !touched.has(view.node.uid));
+    if (this.#input.budgets === 'each') return;
     for (const { pool, nodes } of command.budgets) {
       const key = poolKey(pool);
       this.#allowed.set(key, (this.#allowed.get(key) ?? 0) - nodes);
@@ -295,11 +284,6 @@ class Search {
     return [...asked].every(([key, nodes]) => nodes <= (this.#allowed.get(key) ?? 0));
   }
 }
-
-const sumOf = (totals: readonly PoolTotals[]): PoolTotals => ({
-  priceMicrosPerHour: totals.reduce((sum, each) => sum + each.priceMicrosPerHour, 0),
-  disruptionCost: totals.reduce((sum, each) => sum + each.disruptionCost, 0),
-});
 
 const savedBy = (command: Command | undefined): number =>
   command === undefined ? 0 : command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour;

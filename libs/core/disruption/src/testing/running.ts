@@ -89,7 +89,12 @@ export function runningCluster(
     snapshot,
     views,
     eligibility: { budgetsOf: () => [], podOf: () => undefined, nowMs },
-    rules: { spotToSpot: false, savingMin: 1_000, savingShareMin: 0.02 },
+    rules: {
+      spotToSpot: false,
+      savingMin: 1_000,
+      savingShareMin: 0.02,
+      moveCostMicrosPerHour: 1_000,
+    },
     options: defaultPlanOptions,
     position: { incarnation: 'one', sequence: 1 },
   };

@@ -113,6 +113,13 @@ export class ReaperCluster extends Cluster {
     };
   }
 
+  /** The view of a node, or of a claim whose node has not joined, by its UID. */
+  viewOfUid(uid: string): NodeView | undefined {
+    const node = this.nodes.get(uid);
+    const claim = node === undefined ? this.claims.get(uid) : this.claimOfNode(node);
+    return claim === undefined ? undefined : this.viewOf(claim);
+  }
+
   /** The last pod event that is known of, if it is later than the claim's status says. */
   #lastPodEventMs(claim: NodeClaim, pods: readonly Pod[]): number | undefined {
     const writtenMs = claim.lastPodEventMs ?? 0;

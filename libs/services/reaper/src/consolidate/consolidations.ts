@@ -136,7 +136,7 @@ export class Consolidations {
 
   /** The first command of one node. Nodes that were looked at in vain wait for the next round. */
   async #oneByOne(
-    { candidates }: Candidates,
+    { candidates, totals }: Candidates,
     mayBuy: boolean,
     stop: StopSignal,
   ): Promise<NextProposed> {
@@ -148,7 +148,7 @@ export class Consolidations {
       if (deps.clock.nowMs() >= untilMs) countTimeout(deps.metrics, 'single');
       if (stop.aborted || deps.clock.nowMs() >= untilMs) return { kind: 'later' };
       this.#looked.add(candidate.view.claim.uid);
-      const judged = await judgeLive(this.#context, [candidate], { mayBuy });
+      const judged = await judgeLive(this.#context, [candidate], { totals, mayBuy });
       if (judged === undefined) unanswered += 1;
       if (judged?.kind === 'stays') this.#tell(candidate, judged.note);
       if (judged?.kind !== 'command') continue;
@@ -228,10 +228,12 @@ export class Consolidations {
    * before, which needs a wait of its own.
    */
   async #judgeAgain({ command, candidates, openNodes }: Proposed): Promise<Proposed | undefined> {
-    const again = sameAmong(candidates, this.#find(candidates));
+    const found = this.#find(candidates);
+    const again = sameAmong(candidates, found);
     if (again === undefined) return undefined;
     const mayBuy = command.nodesIn.length > 0;
     const judged = await judgeLive(this.#context, again, {
+      totals: found.totals,
       mayBuy,
       isSecondLook: true,
       ...(openNodes === undefined ? {} : { openNodes }),

@@ -1,18 +1,17 @@
 import type { PlanReply } from '@dovetail/contracts';
 import {
   type Candidate,
+  type Candidates,
   type Command,
   type DisruptionNote,
   imbalanceOf,
+  isUnsettled,
   type Judged,
   judgeRemoval,
   judgeReplacement,
   nodesInMax,
-  type NodeView,
   note,
-  poolTotalsOf,
   scoresOf,
-  unsettledUids,
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
 
@@ -26,8 +25,9 @@ export type JudgedAnswer =
   | { readonly kind: 'command'; readonly command: Command; readonly reply: PlanReply }
   | { readonly kind: 'stays'; readonly note: DisruptionNote };
 
-/** The things that a command may do beside giving up its nodes. */
+/** The things that a command may do beside giving up its nodes, and what it is judged by. */
 type Allowed = {
+  readonly totals: Candidates['totals'];
   readonly mayBuy: boolean;
   /** The names of the nodes that may take pods. Absent: all. */
   readonly openNodes?: readonly string[];
@@ -42,7 +42,7 @@ type Allowed = {
 export async function judgeLive(
   context: ReaperContext,
   candidates: readonly Candidate[],
-  { mayBuy, openNodes, isSecondLook = false }: Allowed,
+  { totals, mayBuy, openNodes, isSecondLook = false }: Allowed,
 ): Promise<JudgedAnswer | undefined> {
   const unpriced = candidates.filter((one) => mayBuy && one.priceMicrosPerHour === 0);
   const reply = await askWhatIf(context, {
@@ -57,11 +57,9 @@ export async function judgeLive(
     ...candidate,
     pods: candidate.pods.filter(({ uid }) => context.cluster.pods.get(uid) !== undefined),
   }));
-  // One look at all nodes for both: it takes as long as the rest.
-  const views = context.cluster.views();
-  const judged = judge(context, still, { reply, views });
+  const judged = judge(context, still, reply);
   if (judged.kind === 'stays') return { ...judged, note: withUnpriced(judged.note, unpriced) };
-  const scores = scoresOf(judged.command, still, poolTotalsOf(views));
+  const scores = scoresOf(judged.command, still, totals);
   if (!isSecondLook) countScores(context.deps.metrics, scores);
   const held = imbalanceOf(scores) ?? movedTooSoon(context, judged.command);
   return held === undefined ? { ...judged, reply } : { kind: 'stays', note: held };
@@ -80,20 +78,25 @@ function withUnpriced({ code, message, values }: DisruptionNote, unpriced: reado
 }
 
 function judge(
-  { deps, config }: ReaperContext,
+  { deps, config, cluster }: ReaperContext,
   candidates: readonly Candidate[],
-  {
-    reply: { plan, statePosition: position },
-    views,
-  }: { readonly reply: PlanReply; readonly views: readonly NodeView[] },
+  { plan, statePosition: position }: PlanReply,
 ): Judged {
-  const unsettled = unsettledUids(views, deps.clock.nowMs());
+  const nowMs = deps.clock.nowMs();
+  // Asked for the few nodes that pods would move to: to look at all takes longer than the rest.
+  const unsettled = (uid: string): boolean => {
+    const view = cluster.viewOfUid(uid);
+    return view !== undefined && isUnsettled(view, nowMs);
+  };
+  const { moveCostMicrosPerHour } = config.disruption;
   if (config.consolidation === 'delete')
-    return judgeRemoval(at(candidates, 0), { plan, position }, unsettled);
+    return judgeRemoval(at(candidates, 0), { plan, position }, unsettled, {
+      moveCostMicrosPerHour,
+    });
   const { microsPerHour: savingMin, share: savingShareMin } =
     config.disruption.replacementSavingMin;
   const { spotToSpot } = config;
   const several = config.consolidation === 'search' ? { nodesInMax } : {};
-  const rules = { spotToSpot, savingMin, savingShareMin, ...several };
+  const rules = { spotToSpot, savingMin, savingShareMin, moveCostMicrosPerHour, ...several };
   return judgeReplacement(candidates, { plan, position }, unsettled, rules);
 }

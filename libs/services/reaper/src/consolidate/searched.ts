@@ -88,11 +88,14 @@ export class SearchedCommands {
     return taken;
   }
 
-  /** Searches anew; answers why there is nothing to carry out, if there is not. */
-  async #search({ candidates }: Candidates): Promise<'nothing' | 'later' | undefined> {
+  /**
+   * Searches anew; answers why there is nothing to carry out, if there is not. It looks at all
+   * nodes: those that budgets hold back may go together with others, once those have ended.
+   */
+  async #search({ beyondBudgets }: Candidates): Promise<'nothing' | 'later' | undefined> {
     const { deps, config } = this.#context;
     if (deps.clock.nowMs() - this.#foundMs < config.disruption.searchPauseMs) return 'later';
-    const fresh = candidates.filter(({ view }) => !this.#refused.has(view.claim.uid));
+    const fresh = beyondBudgets.filter(({ view }) => !this.#refused.has(view.claim.uid));
     const uids = fresh.map(({ view }) => view.claim.uid).sort();
     const reply = uids.length === 0 ? undefined : await askSearch(this.#context, uids);
     if (uids.length > 0 && reply === undefined) return 'later';
@@ -106,11 +109,15 @@ export class SearchedCommands {
   /** The command on what is there now; undefined if it does not stand. */
   async #proposed(
     { command: { claimUids, openNodes }, candidates }: Searched,
-    { canRecord, tell }: Proposing,
+    { found: { totals }, canRecord, tell }: Proposing,
   ): Promise<Proposed | undefined> {
     for (const uid of claimUids) this.#refused.add(uid);
     if (claimUids.length > 1 && !canRecord) return undefined;
-    const judged = await judgeLive(this.#context, candidates, { mayBuy: canRecord, openNodes });
+    const judged = await judgeLive(this.#context, candidates, {
+      totals,
+      mayBuy: canRecord,
+      openNodes,
+    });
     if (judged?.kind === 'stays') for (const one of candidates) tell(one, judged.note);
     return judged?.kind === 'command' ? { ...judged, candidates, openNodes } : undefined;
   }

@@ -26,7 +26,7 @@ export type Proposed = Extract<JudgedAnswer, { readonly kind: 'command' }> & {
  */
 export async function searchTogether(
   context: ReaperContext,
-  { candidates, allowed }: Pick<Candidates, 'candidates' | 'allowed'>,
+  { candidates, allowed, totals }: Candidates,
   stop: StopSignal,
 ): Promise<Proposed | undefined> {
   const { clock, metrics } = context.deps;
@@ -39,7 +39,7 @@ export async function searchTogether(
     if (stop.aborted || clock.nowMs() >= untilMs) return found;
     const prefix = inOrder.slice(0, size);
     // Without an answer, fewer nodes are asked for: a smaller question is answered sooner.
-    const judged = await judgeLive(context, prefix, { mayBuy: true });
+    const judged = await judgeLive(context, prefix, { totals, mayBuy: true });
     const canGo = judged?.kind === 'command';
     if (canGo) found = { ...judged, candidates: prefix };
     search = afterJudging(search, { size, canGo });

@@ -9,7 +9,8 @@ import { kubeBy } from '../deps.js';
 /** Why a node is drained, as Events say it, and by when, if that is given. */
 type Drain = { readonly reason: string; readonly deadlineMs: number | undefined };
 
-type Backoff = { readonly untilMs: number; readonly delayMs: number };
+/** When a pod is asked to go again, and the wait before that. */
+type Wait = { readonly untilMs: number; readonly delayMs: number };
 
 /**
  * Carries out one step of draining: evictions through the API that asks the disruption budgets,
@@ -17,8 +18,11 @@ type Backoff = { readonly untilMs: number; readonly delayMs: number };
  */
 export class Drainer {
   readonly #context: Pick<ReaperContext, 'deps' | 'config' | 'events'>;
-  /** Pods whose eviction was refused, by UID: each is tried again at its own pace. */
-  readonly #refused = new Map<string, Backoff>();
+  /**
+   * Pods that were asked to go, by UID. One whose eviction was refused is asked again at its own
+   * pace. One that was evicted is asked again if the watch does not show that it ends.
+   */
+  readonly #asked = new Map<string, Wait>();
 
   constructor(context: Pick<ReaperContext, 'deps' | 'config' | 'events'>) {
     this.#context = context;
@@ -27,7 +31,7 @@ export class Drainer {
   /** Does one step. */
   async step(node: Node, plan: DrainPlan, drain: Drain): Promise<void> {
     const nowMs = this.#context.deps.clock.nowMs();
-    const due = plan.evict.filter((pod) => (this.#refused.get(pod.uid)?.untilMs ?? 0) <= nowMs);
+    const due = plan.evict.filter((pod) => (this.#asked.get(pod.uid)?.untilMs ?? 0) <= nowMs);
     await Promise.all([
       ...due.map((pod) => this.#evict(node, pod, drain)),
       ...plan.force.map(({ pod, gracePeriodSeconds }) => this.#force(pod, gracePeriodSeconds)),
@@ -36,9 +40,9 @@ export class Drainer {
       this.#recordBlocked(node, note);
   }
 
-  /** Forgets the refusals of pods that are gone. */
+  /** Forgets the pods that are gone. */
   forget(podExists: (uid: string) => boolean): void {
-    for (const uid of this.#refused.keys()) if (!podExists(uid)) this.#refused.delete(uid);
+    for (const uid of this.#asked.keys()) if (!podExists(uid)) this.#asked.delete(uid);
   }
 
   async #evict(node: Node, pod: Pod, { reason, deadlineMs }: Drain): Promise<void> {
@@ -47,7 +51,7 @@ export class Drainer {
     const { namespace, name, uid } = pod;
     try {
       const outcome = await kubeBy(deps, deadlineMs).evict({ namespace, name, uid });
-      this.#refused.delete(uid);
+      this.#asked.set(uid, this.#untilSeen());
       const code = outcome === 'evicted' ? '201' : '404';
       metrics.count('karpenter_pods_eviction_requests_total', { code });
       if (outcome === 'evicted') this.#recordEvicted(pod, reason);
@@ -55,6 +59,12 @@ export class Drainer {
       if (!(error instanceof KubeError)) throw error;
       this.#refuse(node, pod, error);
     }
+  }
+
+  #untilSeen(): Wait {
+    const { deps, config } = this.#context;
+    const { evictionRetryMs, evictionRetryMaxMs } = config.termination;
+    return { untilMs: deps.clock.nowMs() + evictionRetryMaxMs, delayMs: evictionRetryMs / 2 };
   }
 
   #recordEvicted(pod: Pod, reason: string): void {
@@ -80,11 +90,11 @@ export class Drainer {
 
   #putOff(pod: Pod, error: KubeError): void {
     const { evictionRetryMs, evictionRetryMaxMs } = this.#context.config.termination;
-    const lastMs = this.#refused.get(pod.uid)?.delayMs ?? evictionRetryMs / 2;
+    const lastMs = this.#asked.get(pod.uid)?.delayMs ?? evictionRetryMs / 2;
     const delayMs = Math.min(evictionRetryMaxMs, lastMs * 2);
     const askedMs = Math.min(evictionRetryMaxMs, (error.retryAfterSeconds ?? 0) * 1_000);
     const untilMs = this.#context.deps.clock.nowMs() + Math.max(delayMs, askedMs);
-    this.#refused.set(pod.uid, { delayMs, untilMs });
+    this.#asked.set(pod.uid, { delayMs, untilMs });
   }
 
   async #force(pod: Pod, gracePeriodSeconds: number): Promise<void> {

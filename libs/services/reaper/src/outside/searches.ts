@@ -16,12 +16,17 @@ export async function askSearch(
   claimUids: readonly string[],
 ): Promise<SearchReply | undefined> {
   const { metrics, log } = deps;
-  const { searchBudgetMs: budgetMs, replacementSavingMin } = config.disruption;
+  const {
+    searchBudgetMs: budgetMs,
+    replacementSavingMin,
+    moveCostMicrosPerHour,
+  } = config.disruption;
   const search = {
     claimUids,
     spotToSpot: config.spotToSpot,
     savingMinMicrosPerHour: replacementSavingMin.microsPerHour,
     savingMinPpm: Math.round(replacementSavingMin.share * 1e6),
+    moveCostMicrosPerHour,
   };
   const about = { nodes: claimUids.length };
   const options = { budgetMs, timeoutMs: budgetMs + answerMs };

@@ -1,0 +1,3 @@
+export { runCommand } from './commands.js';
+export type { Settings } from './services.js';
+export { StoryStage } from './story-stage.js';
