@@ -77,6 +77,20 @@ const onHostname = (service: string) => ({
     expect(render(value)).rejects.toThrow(message),
   );
 
+  test.each([
+    ['clusterName=x', 'this chart calls it cluster.name'],
+    ['clusterEndpoint=https://10.0.0.1', 'this chart calls it settings.clusterEndpoint'],
+    ['aws.defaultInstanceProfile=x', 'aws.defaultInstanceProfile defaultInstanceProfile'],
+    ['serviceAccount.annotations.a=b', 'services.<service>.serviceAccountAnnotations'],
+    ['controller.resources.limits.cpu=1', 'the rest in services.<service>'],
+    ['replicas=2', 'services.<service>.replicas'],
+    ['settings.clusterName=x', 'this chart calls it cluster.name'],
+    ['settings.interruptionQueue=x', 'this chart calls it interruptionQueue, outside settings'],
+    ['settings.aws.clusterName=x', '`dovetail convert values` says what each value is called'],
+  ])("%s, of Karpenter's chart, is refused with the name it has here", (value, message) =>
+    expect(render(value)).rejects.toThrow(message),
+  );
+
   test("a service's own block wins, and adds to the maps of all", async () => {
     const values = [
       'common.podAnnotations.a=all',

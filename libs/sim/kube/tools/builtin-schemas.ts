@@ -43,7 +43,7 @@ const served: Readonly<Record<string, readonly string[]>> = {
   'apis/scheduling.k8s.io/v1': ['PriorityClass'],
   'apis/rbac.authorization.k8s.io/v1': ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'],
   'apis/apiextensions.k8s.io/v1': ['CustomResourceDefinition'],
-  'apis/networking.k8s.io/v1': ['NetworkPolicy'],
+  'apis/networking.k8s.io/v1': ['NetworkPolicy', 'Ingress'],
 };
 
 const copied = ['type', 'format', 'required', 'default', 'enum'];

@@ -57,6 +57,22 @@ describe('the API over HTTP', () => {
     expect(await ask('/api/v1/pods')).toMatchObject({ status: 200 });
   });
 
+  test('an Ingress is kept as it was written, and shown with its class and hosts', async () => {
+    const { ask } = await serve();
+    const path = '/apis/networking.k8s.io/v1/namespaces/default/ingresses';
+    const backend = { service: { name: 'game', port: { number: 80 } } };
+    const http = { paths: [{ path: '/', pathType: 'Prefix', backend }] };
+    const spec = { ingressClassName: 'alb', rules: [{ http }, { host: 'a.example', http }] };
+    const metadata = { name: 'game' };
+    const send = (sent: object) => ask(path, { method: 'POST', body: JSON.stringify(sent) });
+    const ingress = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata, spec };
+    expect(await send(ingress)).toMatchObject({ status: 201, body: { spec } });
+    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+    expect(await ask(path, { headers: { accept } })).toMatchObject({
+      body: { rows: [{ cells: ['game', 'alb', 'a.example', '', '80', expect.any(String)] }] },
+    });
+  });
+
   test('a watch from a forgotten revision says 410 in its stream, and so does an old continue token', async () => {
     const { ask, store } = await serve();
     addPods(store, 3);

@@ -163,6 +163,11 @@ export const servedResources: readonly ServedResource[] = [
     subresources: ['status'],
     generation: true,
   }),
+  row('networking.k8s.io', 'Ingress', 'ingresses', 'namespaced', {
+    shortNames: ['ing'],
+    subresources: ['status'],
+    generation: true,
+  }),
   row('coordination.k8s.io', 'Lease', 'leases', 'namespaced'),
   row('events.k8s.io', 'Event', 'events', 'namespaced', {
     shortNames: ['ev'],

@@ -151,6 +151,9 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'daemonsets.apps': daemonSetStrategy,
   'jobs.batch': jobStrategy,
   'poddisruptionbudgets.policy': budgetStrategy,
+  'ingresses.networking.k8s.io': {
+    prepareCreate: (object) => ({ ...object, status: { loadBalancer: {} } }),
+  },
   'storageclasses.storage.k8s.io': storageClassStrategy,
   'priorityclasses.scheduling.k8s.io': {
     defaults: (object) => ({ preemptionPolicy: 'PreemptLowerPriority', ...object }),

@@ -68,6 +68,19 @@ const eventColumns: readonly Column[] = [
   { ...nameColumn, wide: true },
 ];
 
+const ingressColumns: readonly Column[] = [
+  nameColumn,
+  column('Class', (object) => text('spec', 'ingressClassName')(object) || '<none>'),
+  column('Hosts', (object) => {
+    const hosts = listOf(at('spec', 'rules')(object)).map((rule) => recordOf(rule)['host']);
+    return hosts.filter((host) => typeof host === 'string').join(',') || '*';
+  }),
+  // No controller of the twin gives an Ingress an address.
+  column('Address', () => ''),
+  column('Ports', (object) => (at('spec', 'tls')(object) === undefined ? '80' : '80, 443')),
+  ageColumn,
+];
+
 const budgetColumns: readonly Column[] = [
   nameColumn,
   column('Min Available', (object) => text('spec', 'minAvailable')(object) || 'N/A'),
@@ -239,6 +252,7 @@ export const otherColumns: Readonly<Record<string, readonly Column[]>> = {
     ageColumn,
   ],
   'poddisruptionbudgets.policy': budgetColumns,
+  'ingresses.networking.k8s.io': ingressColumns,
   'leases.coordination.k8s.io': [
     nameColumn,
     column('Holder', text('spec', 'holderIdentity')),
