@@ -39,6 +39,8 @@ test.each<[readonly string[], string, RegExp]>([
     'commander.invalidArgument',
     /no longer depends on time: write --bound-steps/,
   ],
+  [['simulate', '-f', 'x', '--spot-to-spot'], 'commander.error', /guide --consolidate: add it/],
+  [['simulate', '-f', 'x', '--move-cost', '0'], 'commander.error', /guide --consolidate: add it/],
   [['simulate', '-f', 'x', '--zones', 'a,,b'], 'commander.invalidArgument', /names of zones/],
   [['simulate', '-f', 'x', '--budget', 'soon'], 'commander.invalidArgument', /write a duration/],
   [['simulate', '-f', 'x', '--seed', '-1'], 'commander.invalidArgument', /whole number/],

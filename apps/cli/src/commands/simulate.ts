@@ -279,7 +279,10 @@ const withSearch = (command: Command): Command =>
     );
 
 /** Ends with the usage code unless -f names the input. Says so if the terminal is read. */
-function checkFiles(command: Command, paths: readonly string[], { file = [] }: Flags): void {
+function checkFlags(command: Command, paths: readonly string[], flags: Flags): void {
+  const { file = [], consolidate, spotToSpot, moveCost } = flags;
+  if (consolidate !== true && (spotToSpot === true || moveCost !== undefined))
+    command.error('error: --spot-to-spot and --move-cost guide --consolidate: add it');
   if (paths.length > 0)
     command.error(`error: files and folders need a flag: write -f ${paths.join(' -f ')}`);
   if (file.length === 0)
@@ -296,7 +299,7 @@ export function addSimulate(program: Command, environment: Environment): void {
   withSearch(withRunning(withChecks(withPlace(withFiles(command)))))
     .addHelpText('after', examples)
     .action(async (paths: readonly string[], flags: Flags) => {
-      checkFiles(command, paths, flags);
+      checkFlags(command, paths, flags);
       if (flags.consolidate === true) {
         const { runConsolidate } = await import('../consolidate/command.js');
         const { spotToSpot = false, moveCost } = flags;

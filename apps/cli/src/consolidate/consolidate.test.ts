@@ -46,13 +46,18 @@ const cluster = (pods: readonly string[], disruption = ''): readonly string[] =>
 ];
 
 const twoPods = [running('a', '800m', 'one'), running('b', '800m', 'two')];
-const consolidated = (paths: readonly string[], more: Partial<SimulateRequest> = {}) =>
+const consolidated = (
+  paths: readonly string[],
+  { moveCost, ...more }: Partial<SimulateRequest> & { readonly moveCost?: number } = {},
+) =>
   simulate(paths, { budgetMs: 60_000, ...more }, (request, streams) =>
-    runConsolidate({ ...request, spotToSpot: false }, streams),
+    runConsolidate({ ...request, spotToSpot: false, moveCost }, streams),
   );
 
-const resultFor = async (paths: readonly string[]): Promise<ConsolidationResult> => {
-  const ran = await consolidated(paths);
+const resultFor = async (
+  ...given: Parameters<typeof consolidated>
+): Promise<ConsolidationResult> => {
+  const ran = await consolidated(...given);
   expect(ran.code).toBe(0);
   return JSON.parse(ran.out) as ConsolidationResult;
 };
@@ -82,6 +87,16 @@ test('--consolidate replaces two large nodes by one that is small enough', async
     stats: { ended: 'complete' },
   });
   expect(result.cost.lowerBound).toBeLessThanOrEqual(0.1);
+});
+
+test.each<[number, readonly string[]]>([
+  [0.05, ['one', 'two']],
+  // Both save $0.49 together. The first alone saves $0.40, and moves one pod.
+  [0.3, ['one']],
+  [0.4, []],
+])('--consolidate at --move-cost %d gives up %j', async (moveCost, gone) => {
+  const { commands } = await resultFor(cluster(twoPods, anyDisruption), { moveCost });
+  expect(commands.flatMap(({ nodesOut }) => nodesOut.map(({ name }) => name))).toEqual(gone);
 });
 
 const doNotDisrupt = "{karpenter.sh/do-not-disrupt: 'true'}";

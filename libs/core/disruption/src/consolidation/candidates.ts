@@ -161,7 +161,7 @@ export function notWorthwhile(
   views: readonly NodeView[],
 ): DisruptionNote | undefined {
   const { node, pool } = view;
-  if (node === undefined || pool === undefined) return undefined;
+  if (node === undefined || pool?.disruption.policy !== 'Balanced') return undefined;
   const costs = {
     priceMicrosPerHour: priceOf(view),
     disruptionCost: disruptionCostOf(view.pods.filter(isReschedulable)),

@@ -110,7 +110,8 @@ describe('a node', () => {
     expect(judged({ placements: [to('n2', 'a', 'b')] }, [settled], given)).toMatchObject({
       note: {
         code: 'not-worthwhile',
-        message: 'would save $0.0200 an hour, less than 2 pods are to save if they move: $0.0210',
+        message:
+          'the saving of $0.0200 an hour is less than the cost of its moves, $0.0210 (pods: 2)',
       },
     });
   });

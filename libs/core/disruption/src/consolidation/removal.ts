@@ -121,16 +121,16 @@ export function judgeRemoval(
 export function worthItsMoves(
   command: Command,
   candidates: readonly Candidate[],
-  { moveCostMicrosPerHour = 0 }: MoveRules,
+  rules: MoveRules,
 ): Judged {
   const isUnpriced = candidates.some(({ priceMicrosPerHour }) => priceMicrosPerHour === 0);
   if (isUnpriced && command.nodesIn.length === 0) return { kind: 'command', command };
   const saved = command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour;
-  const moveCost = moveCostMicrosPerHour * moveCostOfAll(candidates);
-  if (saved >= moveCost) return { kind: 'command', command };
+  const cost = priceOfMoves(candidates, rules);
+  if (saved >= cost) return { kind: 'command', command };
   const pods = command.moves.length;
-  const message = `would save ${dollarText(saved)} an hour, less than ${String(pods)} pods are to save if they move: ${dollarText(moveCost)}`;
-  const values = { savedMicrosPerHour: saved, moveCostMicrosPerHour: moveCost, pods };
+  const message = `the saving of ${dollarText(saved)} an hour is less than the cost of its moves, ${dollarText(cost)} (pods: ${String(pods)})`;
+  const values = { savedMicrosPerHour: saved, moveCostMicrosPerHour: cost, pods };
   return { kind: 'stays', note: note('not-worthwhile', message, values) };
 }
 
@@ -139,6 +139,12 @@ const dollarText = (micros: number): string => `$${(micros / 1e6).toFixed(4)}`;
 /** The cost of moving all pods of these nodes, in moves of an ordinary pod. */
 export const moveCostOfAll = (candidates: readonly Pick<Candidate, 'moveCost'>[]): number =>
   candidates.reduce((sum, { moveCost }) => sum + moveCost, 0);
+
+/** The same in micro-dollars an hour: what they save must not be less. */
+export const priceOfMoves = (
+  candidates: readonly Pick<Candidate, 'moveCost'>[],
+  { moveCostMicrosPerHour = 0 }: MoveRules,
+): number => Math.round(moveCostMicrosPerHour * moveCostOfAll(candidates));
 
 /** The note that nodes would have to be bought, in Karpenter's words. */
 export const needsNewNodes = (count: number): Extract<Judged, { readonly kind: 'stays' }> => ({

@@ -9,7 +9,7 @@ import {
 import type { Candidate } from './candidates.js';
 import { type Part, partsOf } from './parts.js';
 import type { Region } from './regions.js';
-import { moveCostOfAll, type MoveRules } from './removal.js';
+import { moveCostOfAll, type MoveRules, priceOfMoves } from './removal.js';
 import { without } from './surroundings.js';
 
 /**
@@ -73,10 +73,8 @@ export function repacked(
 }
 
 /** The saving of a part beyond the cost of its moves, in micro-dollars an hour. */
-const gainOf = ({ candidates, plan: made }: Part, { moveCostMicrosPerHour = 0 }: MoveRules) =>
-  priceOfAll(candidates) -
-  made.priceMicrosPerHour -
-  moveCostMicrosPerHour * moveCostOfAll(candidates);
+const gainOf = ({ candidates, plan: made }: Part, rules: MoveRules): number =>
+  priceOfAll(candidates) - made.priceMicrosPerHour - priceOfMoves(candidates, rules);
 
 /** The price of some nodes together. */
 const priceOfAll = (candidates: readonly Candidate[]): number =>
