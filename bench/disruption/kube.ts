@@ -13,8 +13,8 @@ import type { ReaperDeps } from './deps.js';
 
 type ReaperKube = ReaperDeps['kube'];
 
-/** Objects that a watch gives before other work of the process has its turn, as from a socket. */
-const together = 200;
+/** Objects that a watch gives in one turn of the event loop, as the watches of the services do. */
+const together = 50;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 

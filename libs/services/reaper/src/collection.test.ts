@@ -54,7 +54,7 @@ describe('collection', () => {
     reap({ queue: { ...cluster.cloud, receive } });
     await cluster.pass(130);
     await cluster.cloud.terminate([instanceId]);
-    await notReady('n1');
+    await cluster.ready('n1', false);
     expect(await cluster.pass(600, gone('claim-n1'), 2_000)).toBe(true);
     expect([collected('nodeclaims_disrupted_total'), collected(moved)]).toEqual([1, 1]);
   });
@@ -72,12 +72,6 @@ describe('collection', () => {
     expect(stateOf(denied)).toBe('running');
   });
 
-  const notReady = (name: string): Promise<unknown> =>
-    cluster.kube.patch(
-      { resource: nodes, name },
-      { type: 'merge', body: { status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } } },
-      { subresource: 'status' },
-    );
   const never = { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' };
 
   test('leaves a claim whose instance lost our tags, however long its node is silent', async () => {
@@ -88,7 +82,7 @@ describe('collection', () => {
     cluster.twin.tag([instanceId], { 'eks:eks-cluster-name': '', 'dovetail.sh/cluster-uid': '' });
     reap();
     await cluster.pass(130);
-    await notReady('n1');
+    await cluster.ready('n1', false);
     await cluster.pass(300);
     expect([stateOf(instanceId), isDeleting('claim-n1')]).toEqual(['running', false]);
   });
@@ -101,7 +95,7 @@ describe('collection', () => {
     await cluster.pass(125);
     const none = () => Promise.resolve([]);
     reap({ cloud: { ...cluster.cloud, instancesByTag: none, instancesById: none } });
-    for (const name of names) await notReady(name);
+    for (const name of names) await cluster.ready(name, false);
     await cluster.pass(300);
     expect(made.map(({ instanceId }) => stateOf(instanceId))).toEqual(names.map(() => 'running'));
     expect(
@@ -113,8 +107,6 @@ describe('collection', () => {
     await started(never);
     await cluster.node('n0');
     const { instanceId } = await cluster.node('n1');
-    await notReady('n1');
-    await cluster.pass(1);
     let lists = 0;
     const list: KubeApi['list'] = async (resource, options) => {
       const all = await cluster.kube.list(resource, options);
@@ -133,8 +125,23 @@ describe('collection', () => {
         instancesById: async (ids) => known(await cloud.instancesById(ids)),
       },
     });
-    await cluster.pass(15);
+    await cluster.pass(9);
+    await cluster.ready('n1', false);
+    await cluster.pass(6);
     expect([lists, cluster.names(nodes)]).toEqual([2, ['n0', 'n1']]);
+  });
+
+  test('lists the claims once in a pass in which no node is over', async () => {
+    await started(never);
+    await cluster.node('n1');
+    let lists = 0;
+    const list: KubeApi['list'] = (resource, options) => {
+      lists += resource === nodeClaims ? 1 : 0;
+      return cluster.kube.list(resource, options);
+    };
+    reap({ kube: { ...cluster.kube, list } });
+    await cluster.pass(15);
+    expect(lists).toBe(1);
   });
 
   test('ends nothing on a partial list of EC2: it asks for what is missing by id', async () => {
@@ -144,7 +151,7 @@ describe('collection', () => {
     for (const name of names) made.push(await cluster.node(name));
     await cluster.pass(125);
     reap({ cloud: { ...cluster.cloud, instancesByTag: () => Promise.resolve([]) } });
-    for (const name of names) await notReady(name);
+    for (const name of names) await cluster.ready(name, false);
     await cluster.pass(300);
     expect(made.map(({ instanceId }) => stateOf(instanceId))).toEqual(names.map(() => 'running'));
   });
@@ -196,7 +203,7 @@ describe('collection', () => {
     );
     const stray = await cluster.strayInstance();
     // A node that is ready proves that its instance is somebody's. This one proves nothing.
-    await notReady('n1');
+    await cluster.ready('n1', false);
     reap();
     expect(await cluster.pass(60, () => stateOf(stray) === 'terminated')).toBe(true);
     await cluster.pass(60);

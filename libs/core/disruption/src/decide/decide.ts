@@ -88,6 +88,62 @@ export const standingsOf = (
     .filter((name) => causes[name].concernsGoing === true || !isEnding(view))
     .map((name) => [name, causes[name].standingOf(view, facts)]);
 
+/** How a node stands for the causes of a pass. */
+type Look = {
+  readonly standings: readonly (readonly [RetirementCause, Standing])[];
+  /** Why a node that takes no part in the cluster yet may not go. */
+  readonly blocks?: readonly DisruptionNote[];
+};
+
+/**
+ * How nodes stood a moment ago, by view. What has changed since then has another view, and is
+ * looked at again.
+ */
+export type Looks = ReadonlyMap<NodeView, Look>;
+
+/** Looks at single nodes, for one pass. */
+class Looking {
+  readonly #options: DecisionFacts;
+  readonly #facts: CauseFacts;
+  readonly #among: readonly RetirementCause[];
+
+  constructor(options: DecisionFacts) {
+    this.#options = options;
+    this.#facts = causeFactsOf(options);
+    this.#among =
+      options.areBudgetsKnown === false
+        ? passCauses.filter((name) => causes[name].blocks === 'none')
+        : passCauses;
+  }
+
+  /** A node that takes no part in the cluster goes only for causes that ask nothing of it. */
+  at(view: NodeView): Look {
+    if (view.node !== undefined && isInitialized(view))
+      return { standings: standingsOf(view, this.#facts, this.#among) };
+    const among = this.#among.filter((name) => causes[name].blocks === 'none');
+    const standings = standingsOf(view, this.#facts, among);
+    if (isEnding(view) || this.#options.areBudgetsKnown === false) return { standings };
+    return { standings, blocks: disruptionBlocks(view, this.#options) };
+  }
+}
+
+/**
+ * Looks at all nodes and yields after each, for `decide` afterwards: in a large cluster this takes
+ * longer than one turn may.
+ */
+export function* lookInSteps(
+  views: readonly NodeView[],
+  facts: DecisionFacts,
+): Generator<undefined, Looks> {
+  const looking = new Looking(facts);
+  const looks = new Map<NodeView, Look>();
+  for (const view of views) {
+    yield;
+    looks.set(view, looking.at(view));
+  }
+  return looks;
+}
+
 /** A node that is due for a cause. */
 type Candidate = { readonly view: NodeView; readonly due: Due };
 
@@ -103,9 +159,7 @@ const inOrder =
 
 /** Gathers what the causes say of all nodes. Invariant: every view is added once. */
 class Gathered {
-  readonly #facts: CauseFacts;
   readonly #options: DecisionFacts;
-  readonly #among: readonly RetirementCause[];
   readonly due = new Map<RetirementCause, Candidate[]>();
   readonly blocked: BlockedNode[] = [];
   readonly waiting = new Set<NodeView>();
@@ -113,27 +167,15 @@ class Gathered {
 
   constructor(options: DecisionFacts) {
     this.#options = options;
-    this.#facts = causeFactsOf(options);
-    this.#among =
-      options.areBudgetsKnown === false
-        ? passCauses.filter((name) => causes[name].blocks === 'none')
-        : passCauses;
   }
 
-  add(view: NodeView): void {
-    for (const [cause, standing] of standingsOf(view, this.#facts, this.#amongFor(view))) {
+  add(view: NodeView, { standings, blocks }: Look): void {
+    if (blocks !== undefined) this.blocked.push({ view, notes: blocks });
+    for (const [cause, standing] of standings) {
       if (standing.kind === 'later' && standing.dueMs !== undefined)
         this.nextDueMs = Math.min(this.nextDueMs, standing.dueMs);
       if (standing.kind === 'due') this.#addDue(view, cause, standing);
     }
-  }
-
-  /** A node that takes no part in the cluster goes only for causes that ask nothing of it. */
-  #amongFor(view: NodeView): readonly RetirementCause[] {
-    if (view.node !== undefined && isInitialized(view)) return this.#among;
-    if (!isEnding(view) && this.#options.areBudgetsKnown !== false)
-      this.blocked.push({ view, notes: disruptionBlocks(view, this.#options) });
-    return this.#among.filter((name) => causes[name].blocks === 'none');
   }
 
   #addDue(view: NodeView, cause: RetirementCause, due: Due): void {
@@ -183,12 +225,17 @@ class Going {
 /**
  * Decides one pass over all nodes, by the table of causes. One account of the budgets holds for all
  * causes: what an earlier one takes is not there for the later ones. The order of the views does
- * not count.
+ * not count. `looks` are of the same facts.
  */
-export function decide(views: readonly NodeView[], facts: DecisionFacts): Decision {
+export function decide(
+  views: readonly NodeView[],
+  facts: DecisionFacts,
+  looks: Looks = new Map(),
+): Decision {
   const gathered = new Gathered(facts);
+  const looking = new Looking(facts);
   for (const view of views.toSorted((a, b) => compareText(a.claim.name, b.claim.name)))
-    gathered.add(view);
+    gathered.add(view, looks.get(view) ?? looking.at(view));
   const going = new Going(views, facts.nowMs);
   for (const cause of passCauses) going.take(cause, gathered.due.get(cause) ?? []);
   const { account, begin, ask } = going;

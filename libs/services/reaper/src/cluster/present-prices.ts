@@ -10,13 +10,25 @@ import { type OfferingIdentity, offeringKey } from '@dovetail/core-ec2-model';
 export class PresentPrices {
   /** In micro-dollars an hour, by offering. */
   readonly #prices = new Map<string, number>();
+  #revision = 0;
+
+  /** Grows when a price changes, so that what was drawn from the prices can be kept until then. */
+  get revision(): number {
+    return this.#revision;
+  }
 
   /** Takes in one event of the catalog. */
   apply(event: CatalogEvent): void {
     if (event.kind !== 'class') return;
     for (const { name: instanceType, offerings } of event.part.instanceTypes)
       for (const { zone, capacityType, priceMicrosPerHour } of offerings)
-        this.#prices.set(offeringKey({ instanceType, zone, capacityType }), priceMicrosPerHour);
+        this.#set(offeringKey({ instanceType, zone, capacityType }), priceMicrosPerHour);
+  }
+
+  #set(key: string, priceMicrosPerHour: number): void {
+    if (this.#prices.get(key) === priceMicrosPerHour) return;
+    this.#prices.set(key, priceMicrosPerHour);
+    this.#revision += 1;
   }
 
   /** The price of the offering that a node's labels name, in micro-dollars an hour. */

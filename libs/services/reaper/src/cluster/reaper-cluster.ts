@@ -1,4 +1,4 @@
-import { annotations, type NodeClaim, parsePromise, poolKey } from '@dovetail/core-api';
+import { annotations, type NodeClaim, parsePromise, type Pool, poolKey } from '@dovetail/core-api';
 import {
   Cluster,
   type ClusterChange,
@@ -34,6 +34,17 @@ export type ReaperKind = Extract<
 >;
 const reaperKinds: readonly ReaperKind[] = ['pod', 'node', 'claim', 'pool', 'pdb', 'attachment'];
 
+/** What a view is drawn from, beside its claim: the same parts give the same view. */
+type Seen = readonly [
+  node: Node | undefined,
+  pool: Pool | undefined,
+  pods: readonly Pod[],
+  podEventMs: number | undefined,
+  pricesRevision: number,
+];
+
+const noPods: readonly Pod[] = [];
+
 /** Times in the API have whole seconds: a written time reads back up to a second earlier. */
 const apiTimeMs = 1_000;
 
@@ -65,6 +76,8 @@ export class ReaperCluster extends Cluster {
   readonly #endingPods = new Map<string, number>();
   /** The nodes that are being retired and are not asked to go yet, by UID. */
   readonly #retiring = new Set<string>();
+  /** The views as they were last asked for: a pass over all nodes finds most of them unchanged. */
+  readonly #views = new WeakMap<NodeClaim, { readonly seen: Seen; readonly view: NodeView }>();
   /** The nodes that repair may end. */
   readonly unhealthy: UnhealthyNodes;
   /** The prices of offerings, as the launcher last read them. */
@@ -100,8 +113,21 @@ export class ReaperCluster extends Cluster {
    */
   viewOf(claim: NodeClaim): NodeView {
     const node = this.nodeOfClaim(claim);
-    const pool = this.pools.one('key', poolKey(claim.pool));
-    const pods = node === undefined ? [] : this.pods.by('node', node.name);
+    const seen: Seen = [
+      node,
+      this.pools.one('key', poolKey(claim.pool)),
+      node === undefined ? noPods : this.pods.by('node', node.name),
+      this.#podEvents.get(claim.name),
+      this.prices.revision,
+    ];
+    const held = this.#views.get(claim);
+    if (held?.seen.every((part, index) => part === seen[index]) === true) return held.view;
+    const view = this.#viewFrom(claim, seen);
+    this.#views.set(claim, { seen, view });
+    return view;
+  }
+
+  #viewFrom(claim: NodeClaim, [node, pool, pods]: Seen): NodeView {
     const lastPodEventMs = this.#lastPodEventMs(claim, pods);
     const priceMicrosPerHour = this.prices.of({ ...claim.labels, ...node?.labels });
     return {

@@ -9,7 +9,7 @@ import {
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { Turns } from '@dovetail/service-kit';
+import { backgroundTurnMs, Turns } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { tellExhausted, tellStays, tellUnrecorded } from '../outside/disruption-events.js';
@@ -169,7 +169,7 @@ export class Consolidations {
 
   /** The nodes that may go now. Other work of the process gets its turn in between. */
   async #findInTurns(stop: StopSignal): Promise<Candidates> {
-    const turns = new Turns(this.#context.deps.clock);
+    const turns = new Turns(this.#context.deps.clock, backgroundTurnMs);
     const steps = candidatesInSteps(this.#retirer.pending.views(), this.#facts());
     for (;;) {
       const { done, value } = steps.next();

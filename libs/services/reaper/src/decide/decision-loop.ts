@@ -5,11 +5,14 @@ import {
   decide,
   type Decision,
   type DecisionFacts,
+  lookInSteps,
+  type Looks,
+  type NodeView,
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
 import type { Node } from '@dovetail/core-kube-model';
 import { kubeResources, messageOf, type StopSignal } from '@dovetail/core-ports';
-import { inParallel, Wake } from '@dovetail/service-kit';
+import { backgroundTurnMs, inParallel, Turns, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { kubeBy } from '../deps.js';
@@ -99,7 +102,11 @@ export class DecisionLoop {
     const { deps, config } = this.#context;
     const { clock } = deps;
     const startedMs = clock.nowMs();
-    const decision = decide(this.#retirer.pending.views(), this.#facts(startedMs));
+    const turns = new Turns(clock, backgroundTurnMs);
+    const facts = this.#facts(startedMs);
+    const looks = await this.#lookInTurns(facts, turns, stop);
+    // From here to the begin in one turn: all who decide share the budgets of a pool.
+    const decision = decide(this.#retirer.pending.views(), facts, looks);
     this.#last = decision;
     this.#questions.ask(decision.ask);
     this.#measure(decision);
@@ -114,9 +121,25 @@ export class DecisionLoop {
       return { claim, cause, ...(drainMs === undefined ? {} : { drainMs }) };
     });
     await this.#retirer.pending.holding(begun, () => this.#carryOut(decision, startedMs, stop));
+    await turns.give(stop);
     const restDueMs = await this.#writeRests(stop);
     const dueMs = Math.min(decision.nextDueMs ?? Infinity, restDueMs) - clock.nowMs();
     return Math.max(restShare * tookMs, Math.min(config.disruption.passIntervalMs, dueMs));
+  }
+
+  /** Looks at all nodes. Other work of the process gets its turn in between. */
+  async #lookInTurns(facts: DecisionFacts, turns: Turns, stop: StopSignal): Promise<Looks> {
+    const views: NodeView[] = [];
+    for (const claim of [...this.#context.cluster.claims.values()]) {
+      views.push(this.#context.cluster.viewOf(claim));
+      await turns.give(stop);
+    }
+    const steps = lookInSteps(views, facts);
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      await turns.give(stop);
+    }
   }
 
   #facts(nowMs: number): DecisionFacts {

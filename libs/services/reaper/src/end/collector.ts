@@ -20,7 +20,7 @@ import {
 } from '@dovetail/core-disruption';
 import type { Node } from '@dovetail/core-kube-model';
 import { type KubeObject, kubeResources, messageOf, type StopSignal } from '@dovetail/core-ports';
-import { aboutClaim, claimFacts, inParallel } from '@dovetail/service-kit';
+import { aboutClaim, backgroundTurnMs, claimFacts, inParallel, Turns } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { deleteClaim } from '../outside/claim-edits.js';
@@ -83,7 +83,7 @@ export class Collector {
 
   async #pass(stop: StopSignal): Promise<void> {
     const { deps } = this.#context;
-    const { collection, claims } = await this.#plan();
+    const { collection, claims } = await this.#plan(stop);
     this.#memory = collection.memory;
     this.#last = { atMs: deps.clock.nowMs(), collection };
     const ghosts = this.#ghosts(claims);
@@ -102,12 +102,14 @@ export class Collector {
   }
 
   /** Reads instances, then claims, then by id the instances that the list did not show. */
-  async #plan(): Promise<Pick<LiveClaims, 'claims'> & { readonly collection: Collection }> {
+  async #plan(
+    stop: StopSignal,
+  ): Promise<Pick<LiveClaims, 'claims'> & { readonly collection: Collection }> {
     const { deps, config, cluster } = this.#context;
     const clusterUid = await this.#identity.liveClusterUid();
     const listed = [{ name: `tag:${tags.clusterName}`, values: [config.clusterName] }];
     const instances = await deps.cloud.instancesByTag(listed);
-    const { claims, alsoHeld } = await this.#liveClaims();
+    const { claims, alsoHeld } = await this.#liveClaims(stop);
     const ready = [...cluster.nodes.values()].filter((node) => node.ready);
     const seen = {
       instances,
@@ -135,14 +137,18 @@ export class Collector {
   }
 
   /** All claims as they are now, and what those hold that cannot be read. */
-  async #liveClaims(): Promise<LiveClaims> {
+  async #liveClaims(stop: StopSignal): Promise<LiveClaims> {
+    const { clock, kube } = this.#context.deps;
     const alsoHeld: AlsoHeld = { instanceIds: new Set(), intentIds: new Set() };
-    const objects = await this.#context.deps.kube.list(kubeResources.nodeClaims);
-    const claims = objects.flatMap((object) => {
+    const claims: NodeClaim[] = [];
+    const objects = await kube.list(kubeResources.nodeClaims);
+    const turns = new Turns(clock, backgroundTurnMs);
+    for (const object of objects) {
+      await turns.give(stop);
       const claim = nodeClaimOf(object);
-      if (!claim.ok) addHeld(alsoHeld, object);
-      return claim.ok ? [claim.value] : [];
-    });
+      if (claim.ok) claims.push(claim.value);
+      else addHeld(alsoHeld, object);
+    }
     return { claims, alsoHeld };
   }
 
@@ -252,10 +258,12 @@ export class Collector {
    */
   async #releaseNodes(stop: StopSignal): Promise<void> {
     const { deps, cluster } = this.#context;
-    const { claims, alsoHeld } = await this.#liveClaims();
+    const over = [...cluster.nodes.values()].filter(isOver);
+    if (over.length === 0) return;
+    const { claims, alsoHeld } = await this.#liveClaims(stop);
     const names = claims.flatMap((claim) => [claim.nodeName ?? [], instanceIdOf(claim) ?? []]);
     const known = new Set([...alsoHeld.instanceIds, ...names.flat()]);
-    for (const node of [...cluster.nodes.values()].filter((each) => isOrphan(each, known))) {
+    for (const node of over.filter((each) => isOrphan(each, known))) {
       const isGone = await this.#isInstanceGone(node, stop);
       if (stop.aborted || !isGone) continue;
       deps.log.info(
@@ -276,18 +284,16 @@ export class Collector {
   }
 }
 
-/**
- * Whether a node of ours belongs to none of these claims (node names and instances), and is over.
- */
-function isOrphan(node: Node, known: ReadonlySet<string>): boolean {
-  const id = instanceIdOfProvider(node.providerId);
-  return (
-    node.finalizers.includes(terminationFinalizer) &&
-    isFromOurClass(node) &&
-    !known.has(node.name) &&
-    (id === undefined || !known.has(id)) &&
-    (node.deletionMs !== undefined || !node.ready)
-  );
+/** Whether a node is ours, keeps our finalizer, and is over. */
+const isOver = (node: Node): boolean =>
+  node.finalizers.includes(terminationFinalizer) &&
+  isFromOurClass(node) &&
+  (node.deletionMs !== undefined || !node.ready);
+
+/** Whether a node belongs to none of these claims (node names and instances). */
+function isOrphan({ name, providerId }: Node, known: ReadonlySet<string>): boolean {
+  const id = instanceIdOfProvider(providerId);
+  return !known.has(name) && (id === undefined || !known.has(id));
 }
 
 function addHeld({ instanceIds, intentIds }: AlsoHeld, object: KubeObject): void {
