@@ -1,0 +1,53 @@
+/** The name and version of the form of `dovetail status -o json`. A version only gains fields. */
+export const statusSchema = 'dovetail.sh/status/v1';
+
+/** A service, by its Lease. */
+export type ServiceStatus = {
+  readonly name: string;
+  readonly namespace: string;
+  /** The replica that leads. Absent: none does. */
+  readonly leader?: string;
+  /** How long ago the leader renewed its Lease. */
+  readonly renewedMsAgo?: number;
+  /** Whether the Lease has run out, so that nothing is done in this service's name. */
+  readonly overdue: boolean;
+};
+
+/** What pods request of nodes: `cpu` in millicores, memory in bytes. */
+export type Fill = { readonly requested: number; readonly allocatable: number };
+
+/** Nodes and their price. */
+export type NodesStatus = {
+  /** Claims that have become nodes. */
+  readonly nodes: number;
+  readonly readyNodes: number;
+  /** Claims whose node has not joined yet. */
+  readonly launching: number;
+  /** Claims that are being deleted; they count as nodes, too, while they have one. */
+  readonly ending: number;
+  readonly cpu: Fill;
+  readonly memory: Fill;
+  readonly priceMicrosPerHour: number;
+  /** Whether one of the prices is estimated. */
+  readonly priceEstimated: boolean;
+  /** Claims without a known price, which the sum leaves out. */
+  readonly unpriced: number;
+};
+
+/** A pod without a node. */
+export type WaitingPod = {
+  readonly pod: string;
+  readonly waitingMs: number;
+  /** Why, in one sentence. */
+  readonly why: string;
+};
+
+/** Dovetail in a cluster at one moment. */
+export type Status = {
+  readonly schema: typeof statusSchema;
+  readonly time: string;
+  readonly services: readonly ServiceStatus[];
+  readonly pools: readonly ({ readonly pool: string } & NodesStatus)[];
+  readonly total: NodesStatus;
+  readonly waiting: readonly WaitingPod[];
+};
