@@ -130,9 +130,9 @@ function waitingPods(objects: readonly KubeObject[], nowMs: number): readonly Wa
     .flatMap((object) => {
       const one = podOf(object);
       if (!one.ok || !isWaiting(one.value)) return [];
-      const { namespace, name, createdMs } = one.value;
+      const { namespace, name, uid, createdMs } = one.value;
       const waitingMs = Math.max(0, nowMs - createdMs);
-      return [{ pod: `${namespace}/${name}`, waitingMs, why: whyOf(one.value, object) }];
+      return [{ pod: `${namespace}/${name}`, uid, waitingMs, why: whyOf(one.value, object) }];
     })
     .sort((a, b) => b.waitingMs - a.waitingMs || compareText(a.pod, b.pod));
 }

@@ -1,5 +1,9 @@
+import type { BusRequest } from '../nats/connection.js';
+
 /** The request of one command line. */
 export type StatusRequest = {
+  /** Without an address only a lab's is read: another bus may be another cluster's. */
+  readonly bus: BusRequest;
   readonly output: 'table' | 'json';
   /** The cluster. Undefined: the lab's, or as kubectl finds it. */
   readonly kubeconfig?: string;

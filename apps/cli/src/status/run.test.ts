@@ -16,7 +16,9 @@ async function run(kubeconfig: string) {
     err: (text: string) => void (err += text),
     progress: (text: string) => void (last = text),
   };
-  const code = await runStatus({ output: 'table', labFirst: false, kubeconfig }, streams);
+  const secrets = { natsCredentials: '', natsCa: '', natsCert: '', natsKey: '' };
+  const bus = { cluster: 'lab', nats: undefined, secrets };
+  const code = await runStatus({ output: 'table', labFirst: false, kubeconfig, bus }, streams);
   return { code, out, err, last };
 }
 

@@ -4,9 +4,13 @@ import { connectKubernetes, namesCluster } from '@dovetail/adapter-kubernetes';
 import { type KubeReads, kubeResources, messageOf } from '@dovetail/core-ports';
 
 import { labAddress, labFiles } from '../lab/addresses.js';
+import type { BusRequest } from '../nats/connection.js';
 import type { Streams } from '../simulate/run.js';
 import { type ClusterObjects, clusterStatus } from './cluster-status.js';
+import { Decided } from './decided.js';
+import { readDecisions } from './read-decisions.js';
 import { statusExitCodes, type StatusRequest } from './request.js';
+import type { Status } from './status.js';
 import { statusText } from './text.js';
 
 /** The longest wait for one list of the API server, in milliseconds. */
@@ -37,7 +41,12 @@ export async function runStatus(request: StatusRequest, output: Streams): Promis
       log: silent,
       mayWrite: () => false,
     });
-    const status = clusterStatus(await objectsOf(kube, request.namespace), Date.now());
+    const objects = await objectsOf(kube, request.namespace);
+    output.progress('reading the decisions…');
+    const status = await withDecisions(
+      clusterStatus(objects, Date.now()),
+      busFor(request, path === labFiles.kubeconfig),
+    );
     output.progress('');
     output.out(
       request.output === 'json'
@@ -53,6 +62,26 @@ export async function runStatus(request: StatusRequest, output: Streams): Promis
     );
     return statusExitCodes.unavailable;
   }
+}
+
+/** The bus to read. Undefined: none is named, and the cluster is no lab of this folder. */
+function busFor({ bus }: StatusRequest, isLab: boolean): BusRequest | undefined {
+  const nats = bus.nats ?? (isLab ? labAddress('nats') : undefined);
+  return nats === undefined ? undefined : { ...bus, nats };
+}
+
+async function withDecisions(status: Status, bus: BusRequest | undefined): Promise<Status> {
+  if (bus === undefined)
+    return {
+      ...status,
+      decisionsUnread: 'give the address of NATS with --nats or NATS_URL to see rounds and reasons',
+    };
+  const decided = new Decided(status.waiting);
+  const decisionsUnread = await readDecisions(bus, decided);
+  return {
+    ...decided.into(status, Date.parse(status.time)),
+    ...(decisionsUnread === undefined ? {} : { decisionsUnread }),
+  };
 }
 
 async function objectsOf(kube: KubeReads, namespace: string | undefined): Promise<ClusterObjects> {

@@ -65,6 +65,9 @@ no NodePool, and no node of ours
 
 WAITING PODS
 every pod has a node
+
+LAST ROUNDS
+not read
 `));
 
 test('a pool has the fill and the price of its nodes, and claims on their way', () => {

@@ -37,9 +37,25 @@ export type NodesStatus = {
 /** A pod without a node. */
 export type WaitingPod = {
   readonly pod: string;
+  readonly uid: string;
   readonly waitingMs: number;
-  /** Why, in one sentence. */
+  /** Why, for people. */
   readonly why: string;
+  /** The codes of the reasons, if a service decided about the pod. */
+  readonly codes?: readonly string[];
+  /** The kind of that decision. */
+  readonly said?: string;
+};
+
+/** A plan, or the beginning of a node's end. */
+export type RoundStatus = {
+  readonly time: string;
+  readonly msAgo: number;
+  readonly kind: string;
+  readonly summary: string;
+  readonly priceMicrosPerHour?: number;
+  /** No plan for these pods costs less. */
+  readonly lowerBoundMicrosPerHour?: number;
 };
 
 /** Dovetail in a cluster at one moment. */
@@ -50,4 +66,8 @@ export type Status = {
   readonly pools: readonly ({ readonly pool: string } & NodesStatus)[];
   readonly total: NodesStatus;
   readonly waiting: readonly WaitingPod[];
+  /** The last rounds, the oldest first. Absent: the decisions are not read. */
+  readonly rounds?: readonly RoundStatus[];
+  /** Why the decisions are not read, or not to the end. */
+  readonly decisionsUnread?: string;
 };

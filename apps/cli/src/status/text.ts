@@ -14,6 +14,7 @@ export function statusText(status: Status, layout: Layout = {}): string {
     section('SERVICES', services(status.services, layout)),
     section('POOLS', pools(status.pools, layout)),
     section('WAITING PODS', waiting(status, layout)),
+    section('LAST ROUNDS', rounds(status, layout)),
   ].join('\n');
 }
 
@@ -83,4 +84,22 @@ function waiting({ waiting: pods }: Status, layout: Layout): string {
     columns(['POD', 'WAITS', 'WHY'], rows, layout) +
     (more === 0 ? '' : `and ${countText(more, 'more pod')}: -o json lists all\n`)
   );
+}
+
+const microsText = (micros: number | undefined): string =>
+  micros === undefined ? '-' : (micros / 1e6).toFixed(4);
+
+function rounds({ rounds: all, decisionsUnread }: Status, layout: Layout): string {
+  const unread = decisionsUnread === undefined ? '' : `not read: ${decisionsUnread}\n`;
+  if (all === undefined) return unread || 'not read\n';
+  // Nothing can be said of what was not read.
+  if (all.length === 0) return unread || `nothing was planned or ended in the last 7 days\n`;
+  const rows = all.map((round) => [
+    `${periodText(round.msAgo)} ago`,
+    round.kind,
+    microsText(round.priceMicrosPerHour),
+    microsText(round.lowerBoundMicrosPerHour),
+    round.summary,
+  ]);
+  return unread + columns(['WHEN', 'KIND', 'PRICE $/H', 'LEAST $/H', 'SUMMARY'], rows, layout);
 }
