@@ -174,6 +174,26 @@ describe('a lease', () => {
     expect(b.leadership.epoch()).toBeGreaterThan(a.epochs[0]?.number ?? Infinity);
   });
 
+  test('says that an epoch has ended, and nothing while another replica leads', async () => {
+    const { advance, options } = stage();
+    const [first, second] = [new Stopper(), new Stopper()];
+    running.push(first, second);
+    const ended: string[] = [];
+    const lead = (identity: string, stop: Stopper) =>
+      leaseLeadership({ ...options(identity), onEnded: () => ended.push(identity) }).run(
+        stop,
+        (epoch) => new Promise((end) => epoch.stop.addEventListener('abort', () => end())),
+      );
+    void lead('a', first);
+    await advance(1_000);
+    void lead('b', second);
+    await advance(5_000);
+    expect(ended).toEqual([]);
+    first.abort();
+    await advance(5_000);
+    expect(ended).toEqual(['a']);
+  });
+
   test('of a silent leader is taken after its time, never before', async () => {
     const { advance, replica } = stage();
     const a = replica('a');

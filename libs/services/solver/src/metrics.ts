@@ -26,6 +26,7 @@ export const solverMetrics: MetricDefinitions = {
     kind: 'histogram',
     labels: ['work'],
     help: 'From cutting a batch to a solver taking it, and from a request to its planning (by work)',
+    known: [{ work: 'batch' }, { work: 'request' }],
   },
   dovetail_solver_search_seconds: {
     kind: 'histogram',
