@@ -21,6 +21,7 @@ afterEach(() => {
 });
 
 function stage() {
+  const ended: string[] = [];
   const clock = createManualClock(startMs);
   const kube = inProcessKube(createKubeStore({ clock, seed: 1 }));
   const settle = async (): Promise<void> => {
@@ -40,6 +41,7 @@ function stage() {
     clock,
     identity,
     durationMs: 15_000,
+    onEnded: () => void ended.push(identity),
     ...place,
   });
   /**
@@ -80,7 +82,7 @@ function stage() {
     });
     return { leadership, link, epochs, stop, ended };
   };
-  return { kube, advance, replica, options };
+  return { kube, advance, replica, options, ended };
 }
 
 describe('a lease', () => {
@@ -162,36 +164,18 @@ describe('a lease', () => {
     expect(a.epochs.length + b.epochs.length).toBe(1);
   });
 
-  test('is given up with the stop, so that another leads soon in a later epoch', async () => {
-    const { advance, replica } = stage();
+  test('is given up and says so with the stop, so that another leads soon in a later epoch', async () => {
+    const { advance, replica, ended } = stage();
     const a = replica('a');
     await advance(500);
     const b = replica('b');
     await advance(5_000);
+    expect(ended).toEqual([]);
     a.stop.abort();
     await advance(5_000);
+    expect(ended).toEqual(['a']);
     expect([a.leadership.held(), b.leadership.held()]).toEqual([false, true]);
     expect(b.leadership.epoch()).toBeGreaterThan(a.epochs[0]?.number ?? Infinity);
-  });
-
-  test('says that an epoch has ended, and nothing while another replica leads', async () => {
-    const { advance, options } = stage();
-    const [first, second] = [new Stopper(), new Stopper()];
-    running.push(first, second);
-    const ended: string[] = [];
-    const lead = (identity: string, stop: Stopper) =>
-      leaseLeadership({ ...options(identity), onEnded: () => ended.push(identity) }).run(
-        stop,
-        (epoch) => new Promise((end) => epoch.stop.addEventListener('abort', () => end())),
-      );
-    void lead('a', first);
-    await advance(1_000);
-    void lead('b', second);
-    await advance(5_000);
-    expect(ended).toEqual([]);
-    first.abort();
-    await advance(5_000);
-    expect(ended).toEqual(['a']);
   });
 
   test('of a silent leader is taken after its time, never before', async () => {

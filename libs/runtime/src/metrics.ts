@@ -19,8 +19,8 @@ type Series = Counter | Gauge | Histogram;
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The series of a registry by name. Those with a definition are made at once, so that a scrape shows
- * them as 0 before anything has happened. Any other is made at its first use.
+ * The series of a registry by name. Those with a definition are made at once, so that a scrape
+ * shows them as 0 before anything has happened. Any other is made at its first use.
  */
 class SeriesByName {
   readonly #registry: Registry;
@@ -90,8 +90,8 @@ export type ProcessMetrics = {
 };
 
 /**
- * Prometheus metrics. A name keeps the kind and the labels of its definition, or, without one, of its
- * first use. A clash is a bug and throws.
+ * Prometheus metrics. A name keeps the kind and the labels of its definition, or, without one, of
+ * its first use. A clash is a bug and throws.
  */
 export function createMetrics(definitions: MetricDefinitions = {}): ProcessMetrics {
   const registry = new Registry();
