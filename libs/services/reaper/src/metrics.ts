@@ -32,7 +32,7 @@ export const reaperMetrics: MetricDefinitions = {
   },
   karpenter_nodes_terminated_total: {
     kind: 'counter',
-    labels: ['nodepool'],
+    labels: ['nodepool', 'zone'],
     help: 'Nodes that were ended',
   },
   karpenter_nodes_drained_total: {

@@ -40,6 +40,7 @@ export const solverMetrics: MetricDefinitions = {
   karpenter_scheduler_scheduling_duration_seconds: {
     kind: 'histogram',
     labels: ['controller'],
-    help: 'Time of one plan',
+    known: [{ controller: 'provisioner' }, { controller: 'disruption' }],
+    help: 'Time of one plan, for pending pods (provisioner) or for pods of nodes to give up (disruption)',
   },
 };
