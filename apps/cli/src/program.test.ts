@@ -85,7 +85,7 @@ test.each([
   }),
 );
 test('help of a command that takes a cluster says where its name comes from', async () => {
-  for (const command of ['decisions', 'nats-users'])
+  for (const command of ['decisions', 'status', 'nats-users'])
     expect((await parse(command, '--help')).text.replace(/\s+/g, ' ')).toContain(
       'name of the cluster (default: CLUSTER_NAME, then lab)',
     );
