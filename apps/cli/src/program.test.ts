@@ -78,6 +78,7 @@ test.each([
   'nats-users',
   'convert',
   'uninstall-check',
+  'completion',
 ])('%s --help has examples and exit codes', async (command) =>
   expect(await parse(command, '--help')).toMatchObject({
     code: 'commander.helpDisplayed',
