@@ -78,6 +78,7 @@ test.each([
   'nats-users',
   'convert',
   'uninstall-check',
+  'completion',
 ])('%s --help has examples and exit codes', async (command) =>
   expect(await parse(command, '--help')).toMatchObject({
     code: 'commander.helpDisplayed',
@@ -85,7 +86,7 @@ test.each([
   }),
 );
 test('help of a command that takes a cluster says where its name comes from', async () => {
-  for (const command of ['decisions', 'nats-users'])
+  for (const command of ['decisions', 'status', 'nats-users'])
     expect((await parse(command, '--help')).text.replace(/\s+/g, ' ')).toContain(
       'name of the cluster (default: CLUSTER_NAME, then lab)',
     );

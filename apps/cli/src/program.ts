@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 
+import { addCompletion } from './commands/completion.js';
 import { addConvert } from './commands/convert.js';
 import { addDecisions } from './commands/decisions.js';
 import { addExplain } from './commands/explain.js';
@@ -33,6 +34,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addNatsUsers(program, environment);
   addConvert(program);
   addUninstallCheck(program);
+  addCompletion(program);
   program
     .command('version')
     .description('Print the version, as --version does.')

@@ -16,7 +16,7 @@ export type BusFlags = {
   readonly cluster: string;
 };
 
-/** What the flags, and else the environment, say of the bus. */
+/** The bus that the flags, and else the environment, name. */
 export const busRequestOf = (flags: BusFlags, environment: Environment): BusRequest => ({
   cluster: flags.cluster,
   nats: flags.nats ?? environment['NATS_URL'],

@@ -28,7 +28,7 @@ export function clusterStatus(objects: ClusterObjects, nowMs: number): Status {
   const claims = read(objects.claims, nodeClaimOf);
   const cluster = {
     nodes: new Map(read(objects.nodes, nodeOf).map((node) => [node.name, node])),
-    used: usedByNode(read(objects.pods, podOf)),
+    used: podsByNode(read(objects.pods, podOf)),
   };
   const byPool = new Map<string, NodeClaim[]>(
     objects.pools.map(({ metadata }) => [`NodePool/${metadata.name}`, []]),
@@ -77,8 +77,8 @@ function serviceOf({ metadata, ...lease }: KubeObject, nowMs: number): ServiceSt
   };
 }
 
-/** What the pods of each node request. Pods that have ended request nothing. */
-function usedByNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
+/** The pods of each node. Pods that have ended request nothing, and are left out. */
+function podsByNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
   const used = new Map<string, Pod[]>();
   for (const pod of pods) {
     const { nodeName, phase } = pod;

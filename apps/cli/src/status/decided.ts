@@ -14,7 +14,7 @@ export const decidedKinds = [
 /** The last rounds to show. */
 const roundsMax = 5;
 
-/** What the services decided of pods that wait, and their last rounds. */
+/** The decisions of services about pods that wait, and their last rounds. */
 export class Decided {
   readonly #waiting: ReadonlySet<string>;
   /** The last decision about each waiting pod, by its UID. */

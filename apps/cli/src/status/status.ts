@@ -13,7 +13,7 @@ export type ServiceStatus = {
   readonly overdue: boolean;
 };
 
-/** What pods request of nodes: `cpu` in millicores, memory in bytes. */
+/** The pods' requests of what their nodes can give: `cpu` in millicores, memory in bytes. */
 export type Fill = { readonly requested: number; readonly allocatable: number };
 
 /** Nodes and their price. */
