@@ -233,7 +233,12 @@ async function onStand(
 ): Promise<void> {
   const nats = await ownNats();
   const stop = new Stopper();
-  const metrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
+  const metrics = {
+    count: () => undefined,
+    set: () => undefined,
+    remove: () => undefined,
+    observe: () => undefined,
+  };
   const bus = connectNats({ servers: [nats.url], name: 'bench', log: quiet, metrics });
   const channel: Channel = { bus, cluster, hash: systemHash, source: 'bench', clock: systemClock };
   const { batches, perBatch } = what;
