@@ -223,6 +223,9 @@ async function ownNats(): Promise<{
   return { url: nats.url, dir, end };
 }
 
+const nothing = (): void => undefined;
+const noMetrics = { count: nothing, set: nothing, remove: nothing, observe: nothing };
+
 /**
  * A nats-server of its own with the streams of a cluster. The launcher's side counts the arriving
  * plans.
@@ -233,8 +236,7 @@ async function onStand(
 ): Promise<void> {
   const nats = await ownNats();
   const stop = new Stopper();
-  const metrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
-  const bus = connectNats({ servers: [nats.url], name: 'bench', log: quiet, metrics });
+  const bus = connectNats({ servers: [nats.url], name: 'bench', log: quiet, metrics: noMetrics });
   const channel: Channel = { bus, cluster, hash: systemHash, source: 'bench', clock: systemClock };
   const { batches, perBatch } = what;
   const world = generatedWorld({

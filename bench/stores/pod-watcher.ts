@@ -34,7 +34,7 @@ export async function measurePodWatcher(size: ClusterSize, measure: Measure): Pr
   const feed = new FeedMirror({
     channel: takingChannel(),
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    metrics: { count: quiet, set: quiet, observe: quiet },
+    metrics: { count: quiet, set: quiet, remove: quiet, observe: quiet },
     epoch: 1,
     kinds,
   });

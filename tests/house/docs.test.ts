@@ -107,6 +107,7 @@ describe('what the pages say is what the code says', () => {
     const kinds: Readonly<Record<string, string>> = {
       count: 'counter',
       set: 'gauge',
+      remove: 'gauge',
       observe: 'histogram',
     };
     for (const [, call = '', name = '', labels] of sources.flatMap((path) => [

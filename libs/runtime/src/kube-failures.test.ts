@@ -40,6 +40,7 @@ function stage(get: () => Promise<unknown>) {
     count: (name: string, { call, reason = '' }: Readonly<Record<string, string>> = {}) =>
       void (call === undefined ? counted.push(`${name} ${reason}`) : calls.push(`${name} ${call}`)),
     set: quiet,
+    remove: quiet,
     observe: quiet,
   };
   const kube = { get } as unknown as KubeApi;

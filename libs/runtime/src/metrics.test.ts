@@ -46,6 +46,16 @@ describe('metrics', () => {
     expect(text).toContain('\nplain_total 1\n');
   });
 
+  test('what was shown of an object that is gone is taken back, and the rest stays', async () => {
+    const { metrics, render } = createMetrics(definitions);
+    metrics.set('usage', 3, { nodepool: 'gone' });
+    metrics.set('usage', 4, { nodepool: 'kept' });
+    metrics.remove('usage', { nodepool: 'gone' });
+    const text = await render();
+    expect(text).not.toContain('gone');
+    expect(text).toContain('usage{nodepool="kept"} 4\n');
+  });
+
   test('no gauge has the name of a counter', async () => {
     const text = await createMetrics(definitions).render();
     expect(text).not.toMatch(/^# TYPE \w+_total gauge$/m);

@@ -26,6 +26,8 @@ class SeriesByName {
   readonly #registry: Registry;
   readonly #definitions: MetricDefinitions;
   readonly #series = new Map<string, Series>();
+  /** The labels that each gauge shows, by their text. */
+  readonly #shown = new Map<string, Map<string, Labels>>();
 
   constructor(registry: Registry, definitions: MetricDefinitions) {
     this.#registry = registry;
@@ -44,12 +46,31 @@ class SeriesByName {
     return made;
   }
 
+  set(name: string, value: number, labels: Labels): void {
+    (this.find(name, 'gauge', labels) as Gauge).set({ ...labels }, value);
+    const shown = this.#shown.get(name) ?? new Map<string, Labels>();
+    this.#shown.set(name, shown.set(JSON.stringify(labels), labels));
+  }
+
+  /** Takes back the values of a gauge that carry all of these labels. */
+  remove(name: string, labels: Labels): void {
+    const gauge = this.#series.get(name);
+    if (!(gauge instanceof Gauge)) return;
+    const shown = this.#shown.get(name) ?? new Map<string, Labels>();
+    for (const [key, set] of shown) {
+      if (!Object.entries(labels).every(([label, value]) => set[label] === value)) continue;
+      gauge.remove({ ...set });
+      shown.delete(key);
+    }
+  }
+
   /** Empties the gauges of these names, but for what is shown from the start. */
   resetGauges(names: readonly string[]): void {
     for (const name of names) {
       const series = this.#series.get(name);
       if (!(series instanceof Gauge)) continue;
       series.reset();
+      this.#shown.delete(name);
       this.#zero(name);
     }
   }
@@ -101,8 +122,8 @@ export function createMetrics(definitions: MetricDefinitions = {}): ProcessMetri
   const metrics: Metrics = {
     count: (name, labels = {}, by = 1) =>
       (series.find(name, 'counter', labels) as Counter).inc({ ...labels }, by),
-    set: (name, value, labels = {}) =>
-      (series.find(name, 'gauge', labels) as Gauge).set({ ...labels }, value),
+    set: (name, value, labels = {}) => series.set(name, value, labels),
+    remove: (name, labels = {}) => series.remove(name, labels),
     observe: (name, value, labels = {}) =>
       (series.find(name, 'histogram', labels) as Histogram).observe({ ...labels }, value),
   };

@@ -37,4 +37,6 @@ export interface Metrics {
   count(name: string, labels?: Readonly<Record<string, string>>, by?: number): void;
   set(name: string, value: number, labels?: Readonly<Record<string, string>>): void;
   observe(name: string, value: number, labels?: Readonly<Record<string, string>>): void;
+  /** Takes back what `set` has shown with all of these labels: its object is gone. */
+  remove(name: string, labels?: Readonly<Record<string, string>>): void;
 }

@@ -111,6 +111,16 @@ export const launcherMetrics: MetricDefinitions = {
     labels: ['nodepool', 'resource_type'],
     help: 'Sum of the resources of the nodes of a pool, by resource',
   },
+  karpenter_provisioner_usage: {
+    kind: 'gauge',
+    labels: ['provisioner', 'resource_type'],
+    help: 'Sum of the resources of the nodes of a Provisioner, by resource',
+  },
+  karpenter_provisioner_limit: {
+    kind: 'gauge',
+    labels: ['provisioner', 'resource_type'],
+    help: 'Limits of a Provisioner, by resource',
+  },
   karpenter_nodepools_limit: {
     kind: 'gauge',
     labels: ['nodepool', 'resource_type'],

@@ -30,7 +30,7 @@ async function told(looks: readonly { readonly state: number; readonly catalog: 
       warn: (name, message) => void warnings.push(`${name}: ${message}`),
     },
     metrics: {
-      ...{ count: quiet, observe: quiet },
+      ...{ count: quiet, observe: quiet, remove: quiet },
       set: (name, value, labels) => void ratios.set(`${name} ${labels?.['stream']}`, value),
     },
   });

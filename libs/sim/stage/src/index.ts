@@ -5,5 +5,6 @@ export { type Death, Mortal, type MortalPorts } from './mortal.js';
 export { nodeClassObject, nodePoolObject, podObject } from './objects.js';
 export { ProcessClock } from './process-clock.js';
 export { type ReadyNode, type ReadyNodeOptions, ReadyNodes } from './ready-nodes.js';
+export { RecordingMetrics } from './recording.js';
 export { clusterName, hash, region, Stage, type StageOptions, startMs } from './stage.js';
 export { Workloads } from './workloads.js';

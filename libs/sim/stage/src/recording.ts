@@ -53,7 +53,11 @@ export type Sample = {
   readonly labels: Readonly<Record<string, string>>;
 };
 
-/** Metrics that keep every sample. */
+const matches = (sample: Sample, metric: string, labels: Sample['labels']): boolean =>
+  sample.metric === metric &&
+  Object.entries(labels).every(([key, value]) => sample.labels[key] === value);
+
+/** Metrics that keep every sample that was not taken back. */
 export class RecordingMetrics implements Metrics {
   readonly samples: Sample[] = [];
 
@@ -67,16 +71,17 @@ export class RecordingMetrics implements Metrics {
     this.samples.push({ kind: 'observe', metric, value, labels });
   }
 
+  remove(metric: string, labels: Readonly<Record<string, string>> = {}): void {
+    const kept = this.samples.filter((sample) => !matches(sample, metric, labels));
+    this.samples.splice(0, this.samples.length, ...kept);
+  }
+
   /**
    * The present value of a metric: the sum of its counts, or the last value set. With labels, it
    * reads only samples that carry all of them. Undefined when there is no sample.
    */
   value(metric: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
-    const found = this.samples.filter(
-      (sample) =>
-        sample.metric === metric &&
-        Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
-    );
+    const found = this.samples.filter((sample) => matches(sample, metric, labels));
     const last = found.at(-1);
     if (last?.kind !== 'count') return last?.value;
     return found.reduce((sum, sample) => sum + sample.value, 0);

@@ -10,7 +10,11 @@ function counted(why: DisruptedFor, more: Parameters<typeof claimValue>[1] = {})
   const counts: [string, Counted][] = [];
   const quiet = (): void => undefined;
   const count = (name: string, labels: Counted = {}) => void counts.push([name, labels]);
-  const labels = countDisrupted({ count, set: quiet, observe: quiet }, claimValue('c', more), why);
+  const labels = countDisrupted(
+    { count, set: quiet, remove: quiet, observe: quiet },
+    claimValue('c', more),
+    why,
+  );
   expect(counts).toEqual([['karpenter_nodeclaims_disrupted_total', labels]]);
   return labels;
 }

@@ -12,6 +12,7 @@ test.each([
   const metrics = {
     count: (...call: readonly unknown[]) => void counted.push(call),
     set: () => undefined,
+    remove: () => undefined,
     observe: () => undefined,
   };
   reportMalformed(

@@ -39,7 +39,10 @@ export function countingMetrics() {
   const counts = new Map<string, number>();
   const count = (name: string, _labels: Readonly<Record<string, string>> = {}, by = 1): void =>
     void counts.set(name, (counts.get(name) ?? 0) + by);
-  return { metrics: { count, set: () => undefined, observe: () => undefined }, counts };
+  return {
+    metrics: { count, set: () => undefined, remove: () => undefined, observe: () => undefined },
+    counts,
+  };
 }
 
 /** Runs everything that can go on without time passing. */

@@ -8,7 +8,7 @@ const quiet = (): void => undefined;
 const deps = {
   clock: virtualClock(0),
   log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-  metrics: { count: quiet, observe: quiet, set: quiet },
+  metrics: { count: quiet, observe: quiet, set: quiet, remove: quiet },
 };
 
 test('a launcher that ends tries no claim again that the API server has no time for', async () => {

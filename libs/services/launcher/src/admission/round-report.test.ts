@@ -32,7 +32,7 @@ function report() {
     events: { record: ({ message }: { message: string }) => void events.push(message) } as never,
     nominations: { nominate: quiet } as never,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    metrics: { count: quiet, set: quiet, observe: quiet },
+    metrics: { count: quiet, set: quiet, remove: quiet, observe: quiet },
     cluster,
     catalog: { revision: '', typesOf: () => new Map([['small', small]]) },
   });

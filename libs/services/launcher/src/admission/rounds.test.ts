@@ -15,7 +15,7 @@ import { Rounds } from './rounds.js';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const quiet = () => undefined;
-const metrics = { count: quiet, set: quiet, observe: quiet };
+const metrics = { count: quiet, set: quiet, remove: quiet, observe: quiet };
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 const types = typesByName(plainTypeValue('small', 2000));
 const catalog: CatalogView = { revision: '1', typesOf: () => types };

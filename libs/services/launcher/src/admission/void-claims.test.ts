@@ -11,7 +11,7 @@ const quiet = (): void => undefined;
 const depsOf = (cluster: Cluster, epoch: number): VoidClaimsDeps => ({
   clock: virtualClock(0),
   log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-  metrics: { count: quiet, observe: quiet, set: quiet },
+  metrics: { count: quiet, observe: quiet, set: quiet, remove: quiet },
   vitals: noVitals,
   cluster,
   writer: { deleteClaim: () => Promise.resolve() } as unknown as VoidClaimsDeps['writer'],

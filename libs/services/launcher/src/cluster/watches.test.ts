@@ -32,7 +32,7 @@ async function afterPods(script: readonly WatchEvent<KubeObject>[]): Promise<Clu
     kube: { serves: () => Promise.resolve(true), watch },
     clock: virtualClock(0),
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    metrics: { count: quiet, observe: quiet, set: quiet },
+    metrics: { count: quiet, observe: quiet, set: quiet, remove: quiet },
   };
   await watchCluster(deps, cluster, { major: 1, minor: 34 }, stop);
   return cluster;

@@ -34,6 +34,7 @@ import type { ClassCatalog } from './class-catalog.js';
 import { consolidationCondition } from './consolidation-condition.js';
 import { withAnnotations } from './kept-annotations.js';
 import { classNotReady, classReasonOf, keyOf, sentenceOf, validityOf } from './pool-conditions.js';
+import { PoolMetrics } from './pool-metrics.js';
 import {
   isChangedSince,
   type RegistrationHealth,
@@ -71,10 +72,12 @@ export class Pools {
   readonly #queue: WorkQueue;
   readonly #reported = new Map<string, string>();
   readonly #budgets: BudgetProblems;
+  readonly #shown: PoolMetrics;
 
   constructor(deps: PoolsDeps) {
     this.#deps = deps;
     this.#budgets = new BudgetProblems(deps);
+    this.#shown = new PoolMetrics(deps);
     this.#queue = new WorkQueue({
       clock: deps.clock,
       // A look is one write, and clusters have few pools: four leave the API server to launches.
@@ -177,6 +180,7 @@ export class Pools {
     this.#deps.health.forget(uid);
     this.#reported.delete(uid);
     this.#budgets.forget(uid);
+    this.#shown.forget(uid);
     if (this.#deps.cluster.nodeClasses.get(uid) === undefined) this.#deps.status.forget(uid);
   }
 
@@ -231,16 +235,7 @@ export class Pools {
       zeroBase,
       ...launched.map((claim) => cluster.nodeOfClaim(claim)?.capacity ?? claim.capacity),
     ]);
-    for (const [type, amount] of Object.entries(used))
-      this.#deps.metrics.set('karpenter_nodepools_usage', amount, {
-        nodepool: pool.identity.name,
-        resource_type: type,
-      });
-    for (const [type, amount] of Object.entries(pool.limits))
-      this.#deps.metrics.set('karpenter_nodepools_limit', amount, {
-        nodepool: pool.identity.name,
-        resource_type: type,
-      });
+    this.#shown.show(pool, used);
     return { used, nodes: launched.length };
   }
 

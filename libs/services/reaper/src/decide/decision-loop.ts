@@ -212,11 +212,14 @@ export class DecisionLoop {
 
   #measure({ account, eligible }: Decision): void {
     const { metrics } = this.#context.deps;
+    // A pool that is gone is no longer shown.
+    metrics.remove('karpenter_nodepools_allowed_disruptions');
+    metrics.remove('karpenter_nodepools_nodes_consuming_budgets');
     for (const budgeted of disruptionReasons) {
       const reason = budgeted.toLowerCase();
-      for (const [pool, count] of account.allowed(budgeted))
+      for (const [pool, count] of ofNodePools(account.allowed(budgeted)))
         metrics.set('karpenter_nodepools_allowed_disruptions', count, labelsOf(pool, reason));
-      for (const [pool, count] of account.consuming(budgeted))
+      for (const [pool, count] of ofNodePools(account.consuming(budgeted)))
         metrics.set('karpenter_nodepools_nodes_consuming_budgets', count, labelsOf(pool, reason));
     }
     for (const [reason, count] of eligible)
@@ -231,6 +234,10 @@ export class DecisionLoop {
 }
 
 /** `NodePool/default` as metrics name it. */
+/** Without Provisioners: they have no budgets, and one may have the name of a NodePool. */
+const ofNodePools = (counts: Iterable<readonly [string, number]>) =>
+  [...counts].filter(([pool]) => pool.startsWith('NodePool/'));
+
 const labelsOf = (pool: string, reason: string) => ({
   nodepool: pool.slice(pool.indexOf('/') + 1),
   reason,

@@ -40,7 +40,12 @@ function counted(act: (metrics: Metrics) => void) {
   const quiet = (): void => undefined;
   const count: Metrics['count'] = (name, labels = {}, by = 1) =>
     void counts.push([name, by, labels]);
-  act({ count, set: quiet, observe: (name, value, labels) => count(name, labels, value) });
+  act({
+    count,
+    set: quiet,
+    remove: quiet,
+    observe: (name, value, labels) => count(name, labels, value),
+  });
   return (metric: string) =>
     counts.flatMap(([name, by, labels]) => (name === metric ? [[by, labels] as const] : []));
 }
