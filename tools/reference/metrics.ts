@@ -62,8 +62,9 @@ function rowsOf(tables: ReadonlyMap<string, Table>): readonly string[] {
     for (const metric of allOf(tables, table)) {
       const known = found.get(metric.name);
       if (known === undefined) found.set(metric.name, { metric, from: [from] });
-      else if (JSON.stringify(known.metric) === JSON.stringify(metric)) known.from.push(from);
-      else throw new Error(`two services declare ${metric.name} in different ways`);
+      else if (JSON.stringify(known.metric) !== JSON.stringify(metric))
+        throw new Error(`two services declare ${metric.name} in different ways`);
+      else if (!known.from.includes(from)) known.from.push(from);
     }
   return [...found.values()]
     .toSorted(({ metric: a }, { metric: b }) => compareText(a.name, b.name))
@@ -81,7 +82,10 @@ hand. Every service serves \`/metrics\` in Prometheus' text format. Names are Ka
 
 The Node.js defaults (\`nodejs_*\`, \`process_*\`) are there too. \`nodejs_eventloop_lag_max_seconds\` is the longest time that the
 service could not react, since the last scrape. \`dovetail_event_loop_held_max_seconds\` is the part of it that its own work took. If
-only the first is long, the service waited for a CPU. A metric appears once it has a value.
+only the first is long, the service waited for a CPU.
+
+A metric without labels is 0 from the start, and so are labels that are known before anything is counted. Other labels appear with
+their first value. A replica that stops leading empties its gauges, so a sum over replicas counts each thing once.
 
 | name | kind | from | labels | meaning |
 |---|---|---|---|---|

@@ -6,6 +6,7 @@ import { addExplain } from './commands/explain.js';
 import { addNatsUsers } from './commands/nats-users.js';
 import { addShadow } from './commands/shadow.js';
 import { addSimulate } from './commands/simulate.js';
+import { addStatus } from './commands/status.js';
 import { addUninstallCheck } from './commands/uninstall-check.js';
 
 /** The version of the package; a test compares them. */
@@ -28,6 +29,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addDecisions(program, environment);
   addExplain(program, environment);
   addShadow(program, environment);
+  addStatus(program, environment);
   addNatsUsers(program, environment);
   addConvert(program);
   addUninstallCheck(program);

@@ -21,6 +21,7 @@ afterEach(() => {
 });
 
 function stage() {
+  const ended: string[] = [];
   const clock = createManualClock(startMs);
   const kube = inProcessKube(createKubeStore({ clock, seed: 1 }));
   const settle = async (): Promise<void> => {
@@ -40,6 +41,7 @@ function stage() {
     clock,
     identity,
     durationMs: 15_000,
+    onEnded: () => void ended.push(identity),
     ...place,
   });
   /**
@@ -80,7 +82,7 @@ function stage() {
     });
     return { leadership, link, epochs, stop, ended };
   };
-  return { kube, advance, replica, options };
+  return { kube, advance, replica, options, ended };
 }
 
 describe('a lease', () => {
@@ -162,14 +164,16 @@ describe('a lease', () => {
     expect(a.epochs.length + b.epochs.length).toBe(1);
   });
 
-  test('is given up with the stop, so that another leads soon in a later epoch', async () => {
-    const { advance, replica } = stage();
+  test('is given up and says so with the stop, so that another leads soon in a later epoch', async () => {
+    const { advance, replica, ended } = stage();
     const a = replica('a');
     await advance(500);
     const b = replica('b');
     await advance(5_000);
+    expect(ended).toEqual([]);
     a.stop.abort();
     await advance(5_000);
+    expect(ended).toEqual(['a']);
     expect([a.leadership.held(), b.leadership.held()]).toEqual([false, true]);
     expect(b.leadership.epoch()).toBeGreaterThan(a.epochs[0]?.number ?? Infinity);
   });

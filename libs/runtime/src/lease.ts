@@ -34,6 +34,8 @@ export type LeaseOptions = {
   readonly identity: string;
   /** How long a silent holder keeps the lease; renewed three times within it. */
   readonly durationMs: number;
+  /** Called after each epoch, when the work of the epoch has ended. */
+  readonly onEnded?: () => void;
 };
 
 const epochAnnotation = 'dovetail.sh/epoch';
@@ -80,6 +82,7 @@ export function leaseLeadership(options: LeaseOptions): LeaseLeadership {
         });
         await attempt.epoch.serve(stop, onLead).finally(() => {
           state.epoch = undefined;
+          options.onEnded?.();
         });
         options.log.info('leading-ended', `no longer leads, epoch ${attempt.epoch.number}`, {
           epoch: attempt.epoch.number,

@@ -8,16 +8,20 @@ const secondsBuckets = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 2, 5, 10, 30, 60, 120, 300, 600,
 ];
 
+/** Default gauges whose names end in `_total`, as only a counter's may: promtool refuses them. */
+const misnamedDefaults = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
 type Series = Counter | Gauge | Histogram;
+type Labels = Readonly<Record<string, string>>;
 
-type SeriesConfig = {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: string[];
-  readonly registers: Registry[];
-};
-
-/** The series of a registry by name. Each is made at its first use. */
+/**
+ * The series of a registry by name. Those with a definition are made at once, so that a scrape
+ * shows them as 0 before anything has happened. Any other is made at its first use.
+ */
 class SeriesByName {
   readonly #registry: Registry;
   readonly #definitions: MetricDefinitions;
@@ -26,46 +30,86 @@ class SeriesByName {
   constructor(registry: Registry, definitions: MetricDefinitions) {
     this.#registry = registry;
     this.#definitions = definitions;
+    for (const [name, { kind }] of Object.entries(definitions)) {
+      this.find(name, kind);
+      this.#zero(name);
+    }
   }
 
-  find<S extends Series>(
-    name: string,
-    labels: Readonly<Record<string, string>>,
-    make: (config: SeriesConfig) => S,
-  ): S {
+  find(name: string, kind: MetricDefinition['kind'], labels: Labels = {}): Series {
     const known = this.#series.get(name);
-    if (known !== undefined) return known as S;
-    const { help = name.replaceAll('_', ' '), labels: declared = [] }: Partial<MetricDefinition> =
-      this.#definitions[name] ?? {};
-    const labelNames = [...new Set([...declared, ...Object.keys(labels)])];
-    const made = make({ name, help, labelNames, registers: [this.#registry] });
+    if (known !== undefined) return known;
+    const made = this.#make(name, kind, labels);
     this.#series.set(name, made);
     return made;
   }
+
+  /** Empties the gauges of these names, but for what is shown from the start. */
+  resetGauges(names: readonly string[]): void {
+    for (const name of names) {
+      const series = this.#series.get(name);
+      if (!(series instanceof Gauge)) continue;
+      series.reset();
+      this.#zero(name);
+    }
+  }
+
+  #make(name: string, kind: MetricDefinition['kind'], labels: Labels): Series {
+    const {
+      help = name.replaceAll('_', ' '),
+      labels: declared = [],
+      buckets = secondsBuckets,
+    }: Partial<MetricDefinition> = this.#definitions[name] ?? {};
+    const labelNames = [...new Set([...declared, ...Object.keys(labels)])];
+    const config = { name, help, labelNames, registers: [this.#registry] };
+    if (kind === 'counter') return new Counter(config);
+    return kind === 'gauge'
+      ? new Gauge(config)
+      : new Histogram({ ...config, buckets: [...buckets] });
+  }
+
+  #zero(name: string): void {
+    const series = this.#series.get(name);
+    for (const labels of this.#definitions[name]?.known ?? [])
+      if (series instanceof Counter) series.inc({ ...labels }, 0);
+      else if (series instanceof Gauge) series.set({ ...labels }, 0);
+      else series?.zero({ ...labels });
+  }
 }
 
-/**
- * Prometheus metrics. A name keeps the kind of its first use, and the labels of its definition and
- * of its first use. A clash is a bug and throws.
- */
-export function createMetrics(definitions: MetricDefinitions = {}): {
+/** The metrics of a process, and the page that shows them. */
+export type ProcessMetrics = {
   readonly metrics: Metrics;
   readonly render: () => Promise<string>;
   readonly contentType: string;
-} {
+  /**
+   * Empties the gauges of these names. A replica that no longer leads calls it: what it measured as
+   * the leader is the next leader's to say, and sums over replicas would count it twice.
+   */
+  readonly resetGauges: (names: readonly string[]) => void;
+};
+
+/**
+ * Prometheus metrics. A name keeps the kind and the labels of its definition, or, without one, of
+ * its first use. A clash is a bug and throws.
+ */
+export function createMetrics(definitions: MetricDefinitions = {}): ProcessMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const name of misnamedDefaults) registry.removeSingleMetric(name);
   const series = new SeriesByName(registry, definitions);
   const metrics: Metrics = {
     count: (name, labels = {}, by = 1) =>
-      series.find(name, labels, (config) => new Counter(config)).inc({ ...labels }, by),
+      (series.find(name, 'counter', labels) as Counter).inc({ ...labels }, by),
     set: (name, value, labels = {}) =>
-      series.find(name, labels, (config) => new Gauge(config)).set({ ...labels }, value),
-    observe: (name, value, labels = {}) => {
-      const buckets = [...(definitions[name]?.buckets ?? secondsBuckets)];
-      const make = (config: SeriesConfig) => new Histogram({ ...config, buckets });
-      series.find(name, labels, make).observe({ ...labels }, value);
-    },
+      (series.find(name, 'gauge', labels) as Gauge).set({ ...labels }, value),
+    observe: (name, value, labels = {}) =>
+      (series.find(name, 'histogram', labels) as Histogram).observe({ ...labels }, value),
   };
-  return { metrics, render: () => registry.metrics(), contentType: registry.contentType };
+  return {
+    metrics,
+    render: () => registry.metrics(),
+    contentType: registry.contentType,
+    resetGauges: (names) => series.resetGauges(names),
+  };
 }

@@ -18,7 +18,7 @@ import { namedFailures, type NamedKube } from './kube-failures.js';
 import { type LeaseLeadership, leaseLeadership } from './lease.js';
 import { createLog, type LogLevel } from './log.js';
 import { followLogLevel } from './log-level.js';
-import { createMetrics } from './metrics.js';
+import { createMetrics, type ProcessMetrics } from './metrics.js';
 import { exitOnUncaught, runMain, runToEnd, stopOnSignals } from './service.js';
 import { readSettings, type Setting, type SettingsOf } from './settings.js';
 import { createVitals, type ProcessVitals } from './vitals.js';
@@ -102,13 +102,15 @@ export function runService<S extends SettingsTable>(
     const log = createLog({ service: program.name, level: common.logLevel });
     followLogLevel(log, { file: common.logLevelFile, fallback: common.logLevel, stop });
     exitOnUncaught(log);
-    const { metrics, render, contentType } = createMetrics({
+    const { metrics, render, contentType, resetGauges } = createMetrics({
       ...sharedMetrics,
       ...program.metrics,
     });
     const vitals = createVitals({ metrics });
     const metricsText = withHeldLoop(metrics, render);
-    const { service, close } = assemble(shellOf(program, settings, { log, metrics, vitals, stop }));
+    const { service, close } = assemble(
+      shellOf(program, settings, { log, metrics, vitals, stop, resetGauges }),
+    );
     const server = await serveHealth(
       { service, vitals, metricsText, metricsType: contentType },
       { port: common.httpPort, host: common.httpHost, log },
@@ -148,9 +150,10 @@ function clockOf({ testClockFile }: CommonValues, log: Log): Clock {
 }
 
 function shellOf<S extends SettingsTable>(
-  { name: service }: Program<S>,
+  { name: service, metrics: own }: Program<S>,
   settings: SettingsOf<S>,
-  at: Pick<Shell<S>, 'log' | 'metrics' | 'vitals'> & { readonly stop: AbortSignal },
+  at: Pick<Shell<S>, 'log' | 'metrics' | 'vitals'> &
+    Pick<ProcessMetrics, 'resetGauges'> & { readonly stop: AbortSignal },
 ): Shell<S> {
   const { log, metrics, stop } = at;
   const common = settings as unknown as CommonValues & Partial<LeaderValues>;
@@ -175,6 +178,7 @@ function shellOf<S extends SettingsTable>(
         name: lease,
         identity: `${common.replicaName}-${randomBytes(4).toString('hex')}`,
         durationMs: common.leaseDurationMs ?? 15_000,
+        onEnded: () => at.resetGauges(Object.keys(own)),
       }),
   };
 }

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import type { DecisionsRequest } from '../decisions/request.js';
 import { terminal } from '../terminal.js';
-import { clusterName } from './cluster-name.js';
+import { type BusFlags, busRequestOf, type Environment, withConnection } from './bus-flags.js';
 
 /**
  * The kinds of decisions. The list is repeated here so that parsing a command line does not load
@@ -38,34 +38,19 @@ function since(text: string): number {
   return ms;
 }
 
-type Flags = {
+type Flags = BusFlags & {
   readonly follow: boolean;
   readonly output: 'table' | 'json';
   readonly kind?: readonly DecisionKind[];
   readonly pool?: string;
   readonly about?: string;
   readonly since?: number;
-  readonly nats?: string;
-  readonly natsCredentials?: string;
-  readonly natsCa?: string;
-  readonly natsCert?: string;
-  readonly natsKey?: string;
-  readonly cluster: string;
 };
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const requestOf = (flags: Flags, environment: Environment): DecisionsRequest => ({
   follow: flags.follow,
   output: flags.output,
-  cluster: flags.cluster,
-  nats: flags.nats ?? environment['NATS_URL'],
-  secrets: {
-    natsCredentials: flags.natsCredentials ?? environment['NATS_CREDENTIALS'] ?? '',
-    natsCa: flags.natsCa ?? environment['NATS_CA'] ?? '',
-    natsCert: flags.natsCert ?? environment['NATS_CERT'] ?? '',
-    natsKey: flags.natsKey ?? environment['NATS_KEY'] ?? '',
-  },
+  ...busRequestOf(flags, environment),
   ...(flags.kind === undefined ? {} : { kinds: flags.kind }),
   ...(flags.pool === undefined ? {} : { pool: flags.pool }),
   ...(flags.about === undefined ? {} : { about: flags.about }),
@@ -107,30 +92,6 @@ const withSelection = (command: Command): Command =>
       '--since <duration>',
       'only decisions of this last period, such as 1h (default: all that NATS keeps)',
       since,
-    );
-
-/** The flags for the connection to NATS. */
-const withConnection = (command: Command, environment: Environment): Command =>
-  command
-    .option(
-      '--nats <url>',
-      'address of NATS (default: NATS_URL, then the lab that runs in this folder, then nats://127.0.0.1:4222)',
-    )
-    .option(
-      '--nats-credentials <file>',
-      'NATS credentials: a .creds file or an NKey seed (default: NATS_CREDENTIALS)',
-    )
-    .option(
-      '--nats-ca <file>',
-      "certificates (PEM) that sign NATS' own (default: NATS_CA, then the system's)",
-    )
-    .option('--nats-cert <file>', "this client's certificate (PEM; default: NATS_CERT)")
-    .option('--nats-key <file>', 'the key (PEM) of --nats-cert (default: NATS_KEY)')
-    .option(
-      '--cluster <name>',
-      'name of the cluster (default: CLUSTER_NAME, then lab)',
-      clusterName,
-      environment['CLUSTER_NAME'] ?? 'lab',
     );
 
 /** `dovetail decisions` shows the services' decisions, from the stream that anyone may read. */

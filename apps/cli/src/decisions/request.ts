@@ -1,16 +1,12 @@
-import type { SecretFiles } from '@dovetail/adapter-nats';
 import type { DecisionKind } from '@dovetail/contracts';
 
+import type { BusRequest } from '../nats/connection.js';
+
 /** The request of one command line. */
-export type DecisionsRequest = {
+export type DecisionsRequest = BusRequest & {
   /** Follow new decisions, instead of ending at the last decision kept. */
   readonly follow: boolean;
   readonly output: 'table' | 'json';
-  readonly cluster: string;
-  /** Address of NATS, several separated by commas. If undefined, it is found as `--help` says. */
-  readonly nats: string | undefined;
-  /** Paths of the files that prove who this client is, and who NATS is; empty: none. */
-  readonly secrets: SecretFiles;
   readonly kinds?: readonly DecisionKind[];
   /** A NodePool's name, or kind and name. */
   readonly pool?: string;

@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto';
 
-import { connectNats, type NatsOptions, secretsOf } from '@dovetail/adapter-nats';
+import type { NatsOptions } from '@dovetail/adapter-nats';
 import {
   type Decision,
   type DecisionEvent,
   followDecisions,
-  inboxOf,
   streamName,
 } from '@dovetail/contracts';
-import { type Bus, BusError, type Hash, type Log, messageOf } from '@dovetail/core-ports';
-import { isBusReaderUrl, readBus } from '@dovetail/sim-bus';
+import { type Bus, BusError, type Hash } from '@dovetail/core-ports';
 
-import { labAddress, labFiles } from '../lab/addresses.js';
+import { busOf, natsOptions, remedyOf } from '../nats/connection.js';
 import { decisionsExitCodes, type DecisionsRequest } from './request.js';
 import { jsonLine, Table } from './rows.js';
 import { Selection } from './selection.js';
@@ -32,7 +30,7 @@ export async function runDecisions(
   output: Output,
   stop: AbortSignal,
 ): Promise<number> {
-  const options = natsOptions(request, output);
+  const options = natsOptions(request, 'dovetail decisions', output);
   if (options === undefined) return decisionsExitCodes.badInput;
   const { bus, close } = busOf(options);
   try {
@@ -44,40 +42,6 @@ export async function runDecisions(
     await close();
   }
 }
-
-/** Connects to NATS, or to the bus inside the services' process of a lab that runs without NATS. */
-function busOf(options: NatsOptions): { readonly bus: Bus; readonly close: () => Promise<void> } {
-  const [server = ''] = options.servers;
-  if (isBusReaderUrl(server)) return { bus: readBus(server), close: () => Promise.resolve() };
-  const bus = connectNats(options);
-  return { bus, close: () => bus.close() };
-}
-
-function natsOptions(request: DecisionsRequest, output: Output): NatsOptions | undefined {
-  const servers = (request.nats ?? labAddress('nats') ?? 'nats://127.0.0.1:4222')
-    .split(',')
-    .map((server) => server.trim());
-  try {
-    return {
-      servers,
-      name: 'dovetail decisions',
-      log: logTo(output),
-      inboxPrefix: inboxOf(request.cluster, 'reader'),
-      ...secretsOf(servers, request.secrets),
-    };
-  } catch (error) {
-    output.err(
-      `--nats-credentials ${request.secrets.natsCredentials}: ${messageOf(error)}; give the path of a .creds file or of an NKey seed\n`,
-    );
-    return undefined;
-  }
-}
-
-/** Turns the connection's own warnings into sentences that say what it waits for. */
-const logTo = (output: Output): Log => {
-  const say = (_name: string, message: string): void => output.err(`${message}\n`);
-  return { debug: () => undefined, info: () => undefined, warn: say, error: say };
-};
 
 /** Returns whether there are decisions to read. Only a follower waits for them, until `stop`. */
 async function streamIsThere(
@@ -100,30 +64,6 @@ async function streamIsThere(
     await pause(waitMs, stop);
   }
   return false;
-}
-
-function remedyOf(
-  error: BusError,
-  { cluster, servers }: { readonly cluster: string; readonly servers: readonly string[] },
-): string {
-  const at = servers.join(', ');
-  switch (error.code) {
-    case 'no-stream':
-      return `NATS at ${at} has no decisions of a cluster named ${cluster}: check that --cluster (or CLUSTER_NAME) is the services' name for it, and that a service runs`;
-    case 'denied':
-      return `NATS at ${at} refuses: give --nats-credentials with the right to read the decisions`;
-    case 'server-too-old':
-      return `NATS at ${at} is too old: 2.11 or newer is needed`;
-    case 'no-responders':
-      return `NATS at ${at} runs without JetStream: start it with JetStream enabled`;
-    case 'unavailable':
-    case 'timeout':
-      return `NATS at ${at} cannot be reached: give its address with --nats or NATS_URL (make lab starts one, and leaves its address in ${labFiles.nats})`;
-    case 'too-large':
-    case 'full':
-    case 'wrong-last-sequence':
-      return error.message;
-  }
 }
 
 /**

@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 
 /** The files in which a lab or a demo of this folder leaves its addresses. */
-export const labFiles = { nats: '.lab/nats-url', reaper: '.lab/reaper-url' } as const;
+export const labFiles = {
+  nats: '.lab/nats-url',
+  reaper: '.lab/reaper-url',
+  kubeconfig: '.lab/kubeconfig',
+} as const;
 
 /** An address of the lab that runs in this folder. Undefined: none runs here. */
-export function labAddress(of: keyof typeof labFiles): string | undefined {
+export function labAddress(of: 'nats' | 'reaper'): string | undefined {
   try {
     return readFileSync(labFiles[of], 'utf8').trim() || undefined;
   } catch {

@@ -22,6 +22,11 @@ export type MetricDefinition = {
   readonly help: string;
   /** The upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[];
+  /**
+   * Sets of labels that are known before anything is counted. They are shown as 0 from the start,
+   * since `rate` does not see the first increase of a series that appears with it.
+   */
+  readonly known?: readonly Readonly<Record<string, string>>[];
 };
 
 /** The metrics of a service by name. docs/reference/metrics.md is written from these tables. */

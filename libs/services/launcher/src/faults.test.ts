@@ -49,6 +49,10 @@ describe('capacity', () => {
     await self.until('the claim to end', async () => (await claims()).length === 0);
     const given = { reason: 'insufficient_capacity', termination_mode: 'graceful' };
     expect(self.metrics.value('karpenter_nodeclaims_disrupted_total', given)).toBeGreaterThan(0);
+    const failed = self.metrics.samples
+      .filter(({ metric }) => metric.endsWith('_instance_launch_failures_total'))
+      .map(({ labels }) => labels);
+    expect(failed.map((of) => of['zone_id'])).toEqual(failed.map(() => expect.stringMatching(/./)));
     self.twin.setCapacity({ free: 'unlimited' });
     await self.advance(25 * minute);
     await self.until('a running pod', () => running(1));

@@ -31,6 +31,7 @@ export const launcherMetrics: MetricDefinitions = {
     kind: 'counter',
     labels: ['outcome', 'code'],
     help: 'Bins judged, by outcome and, for refusals, the first reason code',
+    known: [{ outcome: 'admitted', code: '' }],
   },
   dovetail_pods_held_total: {
     kind: 'counter',
@@ -68,6 +69,12 @@ export const launcherMetrics: MetricDefinitions = {
     kind: 'counter',
     labels: ['outcome'],
     help: 'Pods of bins: bound, broken (no longer fit), refused by the API server; and nodes that opened at their deadline',
+    known: [
+      { outcome: 'bound' },
+      { outcome: 'broken' },
+      { outcome: 'refused' },
+      { outcome: 'deadline' },
+    ],
   },
   dovetail_nodes_overdue_total: {
     kind: 'counter',

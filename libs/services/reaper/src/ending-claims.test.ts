@@ -133,4 +133,8 @@ test('terminations are capped per minute; each instance that waits has its own t
   expect(await cluster.pass(40, () => running() === 1)).toBe(true);
   expect(await cluster.pass(70, () => running() === 0)).toBe(true);
   expect(capped()).toBe(3);
+  const ended = cluster.metrics.samples.filter(
+    ({ metric }) => metric === 'karpenter_nodes_terminated_total',
+  );
+  expect(new Set(ended.map(({ labels }) => labels['zone']))).toEqual(new Set(['us-west-2a']));
 });

@@ -32,7 +32,7 @@ export const reaperMetrics: MetricDefinitions = {
   },
   karpenter_nodes_terminated_total: {
     kind: 'counter',
-    labels: ['nodepool'],
+    labels: ['nodepool', 'zone'],
     help: 'Nodes that were ended',
   },
   karpenter_nodes_drained_total: {
@@ -78,6 +78,7 @@ export const reaperMetrics: MetricDefinitions = {
     kind: 'counter',
     labels: ['consolidation_type'],
     help: 'Searches for commands that ended because their time was over, by kind (single, multi)',
+    known: [{ consolidation_type: 'single' }, { consolidation_type: 'multi' }],
   },
   karpenter_consolidation_moves_total: {
     kind: 'counter',
@@ -137,6 +138,7 @@ export const reaperMetrics: MetricDefinitions = {
     kind: 'counter',
     labels: ['what'],
     help: 'Instances without a claim and claims without an instance that were ended',
+    known: [{ what: 'instance' }, { what: 'claim' }],
   },
   dovetail_collection_stopped: {
     kind: 'gauge',
@@ -151,6 +153,7 @@ export const reaperMetrics: MetricDefinitions = {
     kind: 'counter',
     labels: ['outcome'],
     help: 'What-if requests to solvers, by outcome',
+    known: [{ outcome: 'planned' }, { outcome: 'explored' }, { outcome: 'searched' }],
   },
   dovetail_looks_failed_total: {
     kind: 'counter',

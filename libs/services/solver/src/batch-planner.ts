@@ -120,7 +120,11 @@ export class BatchPlanner {
   async #finish(work: Batch, message: PlanMessage, stop: StopSignal): Promise<void> {
     await publishPlan(this.#deps.channel, message);
     await work.item.ack();
-    void tellPlan(this.#deps, message, { boundMs: this.#config.boundMs, stop });
+    void tellPlan(this.#deps, message, {
+      boundMs: this.#config.boundMs,
+      stop,
+      planFor: 'provisioner',
+    });
   }
 
   /** Ends an unreadable batch with a decision. Reading it again would not help. */

@@ -26,6 +26,7 @@ export const solverMetrics: MetricDefinitions = {
     kind: 'histogram',
     labels: ['work'],
     help: 'From cutting a batch to a solver taking it, and from a request to its planning (by work)',
+    known: [{ work: 'batch' }, { work: 'request' }],
   },
   dovetail_solver_search_seconds: {
     kind: 'histogram',
@@ -39,6 +40,7 @@ export const solverMetrics: MetricDefinitions = {
   karpenter_scheduler_scheduling_duration_seconds: {
     kind: 'histogram',
     labels: ['controller'],
-    help: 'Time of one plan',
+    known: [{ controller: 'provisioner' }, { controller: 'disruption' }],
+    help: 'Time of one plan, for pending pods (provisioner) or for pods of nodes to give up (disruption)',
   },
 };

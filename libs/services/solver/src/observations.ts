@@ -14,10 +14,17 @@ export const observeWait = (
 ): void =>
   metrics.observe('dovetail_solver_queue_wait_seconds', Math.max(0, waitedMs) / 1_000, { work });
 
+/** Karpenter's name for what a plan is made for: pending pods, or pods of nodes to give up. */
+export type PlanFor = 'provisioner' | 'disruption';
+
 /** The measures of one plan: its time, its classes, its gap and the pods it leaves over. */
-export function observePlan({ metrics }: Measured, { plan, solveMs }: PlanMessage): void {
+export function observePlan(
+  { metrics }: Measured,
+  { plan, solveMs }: PlanMessage,
+  controller: PlanFor,
+): void {
   metrics.observe('karpenter_scheduler_scheduling_duration_seconds', solveMs / 1_000, {
-    controller: 'solver',
+    controller,
   });
   metrics.observe('dovetail_solver_classes', plan.stats.classes);
   const gap = gapOf(plan);

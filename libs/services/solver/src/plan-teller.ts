@@ -3,7 +3,7 @@ import { messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
 import { decisionOfPlan } from '@dovetail/service-kit';
 
 import type { SolverConfig, TellingDeps } from './config.js';
-import { observePlan } from './observations.js';
+import { observePlan, type PlanFor } from './observations.js';
 
 /**
  * How much longer than its time a proof may take until the decision is told without it. The
@@ -19,12 +19,16 @@ const answerMs = 500;
 export async function tellPlan(
   deps: TellingDeps,
   message: PlanMessage,
-  { boundMs, stop }: Pick<SolverConfig, 'boundMs'> & { readonly stop: StopSignal },
+  {
+    boundMs,
+    stop,
+    planFor,
+  }: Pick<SolverConfig, 'boundMs'> & { readonly stop: StopSignal; readonly planFor: PlanFor },
 ): Promise<void> {
   const bound = boundMs > 0 ? await boundInTime(deps, message.id, { boundMs, stop }) : undefined;
   const told: PlanMessage =
     bound === undefined ? message : { ...message, plan: { ...message.plan, bound } };
-  observePlan(deps, told);
+  observePlan(deps, told, planFor);
   deps.decisions.tell(decisionOfPlan(told));
 }
 

@@ -43,11 +43,11 @@ export async function answerRequest(
   const { id: planId, plan, statePosition } = message;
   const reply = { planId, plan, statePosition };
   if (request.commit === undefined || mode !== 'plan') {
-    observePlan(deps, message);
+    observePlan(deps, message, 'disruption');
     return { ok: true, reply };
   }
   await publishPlan(channel, message);
-  void tellPlan(deps, message, about);
+  void tellPlan(deps, message, { ...about, planFor: 'disruption' });
   return { ok: true, reply };
 }
 

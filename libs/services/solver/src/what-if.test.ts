@@ -133,6 +133,10 @@ describe('a what-if request', () => {
       ['request', 0.25],
       ['batch', expect.any(Number)],
     ]);
+    const timed = stage.metrics.samples
+      .filter(({ metric }) => metric === 'karpenter_scheduler_scheduling_duration_seconds')
+      .map(({ labels }) => labels['controller']);
+    expect(timed).toEqual(['disruption', 'disruption', 'provisioner']);
   });
 
   test('pods that nobody knows are refused by name', async () => {

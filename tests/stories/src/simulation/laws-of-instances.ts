@@ -82,12 +82,14 @@ const noneEndedUnderVolumes: Law = (story) =>
 
 /**
  * An instance whose end EC2 has announced is given up before that, if the reaper is left to it and
- * a claim had the instance by then.
+ * a claim had the instance by then. A node that was drained already may wait for EC2, and has
+ * nothing to do by a deadline.
  */
 const noticesObeyed: Law = ({ stage, taken, tell }) => {
   stage.twin.subscribe(({ kind, machine: { instanceId } }) => {
-    const toldSeconds = taken.get(instanceId);
-    if (kind !== 'stopping' || toldSeconds === undefined) return;
+    const notice = taken.get(instanceId);
+    if (kind !== 'stopping' || notice === undefined) return;
+    const { toldSeconds, isInUse } = notice;
     // A service ended it before EC2 did, perhaps while the notice came.
     if (stage.seconds() - toldSeconds < noticeSeconds - 1) return;
     const toldMs = stage.clock.nowMs() - (stage.seconds() - toldSeconds) * 1_000;
@@ -97,7 +99,10 @@ const noticesObeyed: Law = ({ stage, taken, tell }) => {
     if (claim === undefined) return;
     const { name } = claim.metadata;
     if (!isDeleted(claim)) tell(`the end of ${instanceId} came, and its claim ${name} stands`);
-    else if (claim.metadata.annotations?.[annotations.terminationTimestamp] === undefined)
+    else if (
+      isInUse &&
+      claim.metadata.annotations?.[annotations.terminationTimestamp] === undefined
+    )
       tell(`the end of ${instanceId} came, and nothing was to end ${name} by then`);
   });
 };

@@ -1,4 +1,5 @@
 import type { StoryStage } from '../story-stage.js';
+import { instanceOfNode, nodesOn, stayingPods } from './facts.js';
 import { lawsOfBlocks } from './laws-of-blocks.js';
 import { lawsOfCommands } from './laws-of-commands.js';
 import { lawsOfInstances } from './laws-of-instances.js';
@@ -10,11 +11,19 @@ import { tallied, type Tally } from './tally.js';
 /** A notice leaves two minutes; a pod that was lost then is replaced within a few more. */
 const reclaimSeconds = 600;
 
+/** That EC2 announces that it takes an instance. */
+type Taken = {
+  /** When, in seconds of the story. */
+  readonly toldSeconds: number;
+  /** Whether any pod was on its node then that no one had asked to end. */
+  readonly isInUse: boolean;
+};
+
 /** Facts of the story that the laws need: it is no breach if a person or EC2 did it. */
 export type Story = {
   readonly stage: StoryStage;
-  /** When EC2 announced that it takes an instance: seconds of the story, by the instance's id. */
-  readonly taken: ReadonlyMap<string, number>;
+  /** The instances whose end EC2 has announced, by id. */
+  readonly taken: ReadonlyMap<string, Taken>;
   /** Names of the nodes and claims that a person deleted. */
   readonly deletedByHand: ReadonlySet<string>;
   /** Tells of a breach. */
@@ -40,7 +49,7 @@ const laws: readonly Law[] = [
 export class Watchman {
   readonly #broken: string[] = [];
   readonly #stage: StoryStage;
-  readonly #taken = new Map<string, number>();
+  readonly #taken = new Map<string, Taken>();
   readonly #deletedByHand = new Set<string>();
   readonly #looks: (() => void)[] = [];
   /** Counts what has happened. */
@@ -68,9 +77,14 @@ export class Watchman {
     const [, interrupted] = /^ec2 interrupts (\S+)$/.exec(line) ?? [];
     const [, deleted] = /^delete (?:node|claim) (\S+)$/.exec(line) ?? [];
     const { names } = this.#stage.narrator;
-    if (interrupted !== undefined)
-      this.#taken.set(names.actual(interrupted), this.#stage.seconds());
+    if (interrupted !== undefined) this.#take(names.actual(interrupted));
     if (deleted !== undefined) this.#deletedByHand.add(names.actual(deleted));
+  }
+
+  #take(instanceId: string): void {
+    const node = nodesOn(this.#stage).find((each) => instanceOfNode(each) === instanceId);
+    const pods = node === undefined ? [] : stayingPods(this.#stage, node.metadata.name);
+    this.#taken.set(instanceId, { toldSeconds: this.#stage.seconds(), isInUse: pods.length > 0 });
   }
 
   /** A line of the story has been played. */
@@ -87,7 +101,9 @@ export class Watchman {
   #brokenBudgets(): readonly string[] {
     return this.#stage.workloads.broken.filter((line) => {
       const at = Number(/^[\d.]+/.exec(line)?.[0]);
-      return ![...this.#taken.values()].some((told) => at >= told && at <= told + reclaimSeconds);
+      return ![...this.#taken.values()].some(
+        ({ toldSeconds }) => at >= toldSeconds && at <= toldSeconds + reclaimSeconds,
+      );
     });
   }
 }

@@ -224,8 +224,8 @@ function checkSingle(draft: Draft, seen: Set<string>): void {
 
 /**
  * Brings objects of Karpenter's older versions to v1, in their order, and says what was changed.
- * Workloads follow the pools' label, and other objects stay as they are. What has no form in v1 is
- * left out and becomes a problem.
+ * Workloads follow the pools' label, and other objects stay as they are. An object without a form
+ * in v1 is left out and becomes a problem.
  */
 export async function convertObjects(
   sources: readonly Source[],

@@ -2,7 +2,7 @@ import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import type { Source } from '../../manifests/objects.js';
 
-/** What a conversion did to a field, by its path in the object that was given. */
+/** A change to a field, by its path in the object that was given. */
 export type Note = { readonly field: string; readonly text: string };
 
 /** Says what became of a field. */
@@ -17,7 +17,7 @@ export type Draft = {
   readonly kubelet?: { readonly field: string; readonly settings: Raw | undefined };
 };
 
-/** What the person says of their cluster, where the objects do not. */
+/** The flags of a conversion: facts of the cluster that the objects leave out. */
 export type Cluster = {
   readonly role?: string;
   readonly instanceProfile?: string;

@@ -72,7 +72,7 @@ describe.each(fixtures)('the objects of %s', (folder, catalog) => {
 const waiting = ({ unschedulable }: SimulationResult) =>
   unschedulable.map(({ pod, reasons }) => [pod, reasons.map(({ code }) => code)]);
 
-/** What a planned node is, apart from the kind and the labels of its pool. */
+/** A planned node, apart from the kind and the labels of its pool. */
 const shapeOf = ({ instanceTypes, zones, capacityTypes, price, pods }: NewNodeResult) => ({
   instanceTypes,
   zones,

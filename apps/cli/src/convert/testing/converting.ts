@@ -18,7 +18,7 @@ export function fileOf(text: string): string {
   return file;
 }
 
-/** What the command prints for a file or folder. */
+/** Runs the command on a file or folder. */
 export async function convert(path: string, more: Partial<ObjectsRequest> = {}): Promise<Printed> {
   let out = '';
   let err = '';

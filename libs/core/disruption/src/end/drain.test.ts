@@ -8,6 +8,9 @@ import { attachmentsToAwait, drainTier, planDrain } from './drain.js';
 fc.configureGlobal({ seed: 1 });
 
 const critical = { priorityClassName: 'system-cluster-critical' };
+const sized = (cpu: number, gibibytes: number) => ({
+  requests: { cpu, memory: gibibytes * 2 ** 30 },
+});
 const evicted = (pods: readonly Pod[], deadlineMs?: number) =>
   planDrain(pods, { nowMs, ...(deadlineMs === undefined ? {} : { deadlineMs }) }).evict.map(
     ({ name }) => name,
@@ -19,6 +22,11 @@ describe('draining', () => {
       'ordinary pods before daemons before critical ones',
       [pod('c', critical), daemon('d'), pod('b'), pod('a')],
       ['a', 'b'],
+    ],
+    [
+      'large pods before small ones, whichever resource makes them large',
+      [pod('a', sized(100, 1)), pod('b', sized(2_000, 1)), pod('c', sized(100, 16))],
+      ['c', 'b', 'a'],
     ],
     ['daemons once ordinary pods are gone', [pod('c', critical), daemon('d')], ['d']],
     ['critical pods before critical daemons', [daemon('dc', critical), pod('c', critical)], ['c']],

@@ -180,6 +180,14 @@ export class Outcomes {
     return full.every(({ zone }) => subnetUse.hasRoom(subnets, zone));
   }
 
+  /** The ids of the zones of a claim's class, by the names that the account has for the zones. */
+  #zoneIdsFor(claim: NodeClaim | undefined): ReadonlyMap<string, string> {
+    const { catalog } = this.#deps;
+    const subnets =
+      claim === undefined ? [] : (catalog.discovered(classKey(claim.classRef))?.subnets ?? []);
+    return new Map(subnets.map(({ zone, zoneId }) => [zone, zoneId]));
+  }
+
   /** Marks what an intent's errors name as unavailable, here and for the solvers. */
   #avoid(
     intent: LaunchIntent,
@@ -188,6 +196,7 @@ export class Outcomes {
   ): void {
     const marked = new Map<string, UnavailableOffering>();
     const nowMs = this.#deps.clock.nowMs();
+    const zoneIds = this.#zoneIdsFor(carriers[0]);
     for (const error of errors) {
       if (this.#hasOtherSubnet(intent, carriers[0], error)) continue;
       for (const offering of offeringsFailed(intent, error)) {
@@ -195,7 +204,7 @@ export class Outcomes {
         marked.set(offeringKey(mark), mark);
         this.#deps.metrics.count('karpenter_cloudprovider_instance_launch_failures_total', {
           zone: offering.zone,
-          zone_id: '',
+          zone_id: zoneIds.get(offering.zone) ?? '',
           capacity_type: offering.capacityType,
           reason: error.awsCode,
         });

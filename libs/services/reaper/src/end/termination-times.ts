@@ -33,10 +33,11 @@ export class TerminationTimes {
   ended({ claim, node, nowMs, endingSinceMs }: TerminationFacts): void {
     const pool = { nodepool: claim.pool.name };
     const tookSeconds = (nowMs - endingSinceMs) / 1_000;
+    const zone = claim.labels[labels.zone] ?? '';
     this.#metrics.count('karpenter_nodeclaims_terminated_total', {
       ...pool,
       capacity_type: claim.labels[labels.capacityType] ?? '',
-      zone: claim.labels[labels.zone] ?? '',
+      zone,
     });
     const observe = (name: string, seconds: number): void =>
       this.#metrics.observe(name, seconds, pool);
@@ -48,7 +49,7 @@ export class TerminationTimes {
         (nowMs - calledMs) / 1_000,
       );
     if (node === undefined) return;
-    this.#metrics.count('karpenter_nodes_terminated_total', pool);
+    this.#metrics.count('karpenter_nodes_terminated_total', { ...pool, zone });
     if (node.deletionMs !== undefined)
       observe('karpenter_nodes_termination_duration_seconds', tookSeconds);
   }

@@ -1,0 +1,82 @@
+import type { Decision, DecisionKind } from '@dovetail/contracts';
+
+import type { RoundStatus, Status, WaitingPod } from './status.js';
+
+/** The kinds of decisions that a status says something of. */
+export const decidedKinds = [
+  'plan',
+  'admit',
+  'refuse',
+  'unschedulable',
+  'disrupt',
+] as const satisfies readonly DecisionKind[];
+
+/** The last rounds to show. */
+const roundsMax = 5;
+
+/** What the services decided of pods that wait, and their last rounds. */
+export class Decided {
+  readonly #waiting: ReadonlySet<string>;
+  /** The last decision about each waiting pod, by its UID. */
+  readonly #ofPod = new Map<string, Decision>();
+  #rounds: readonly Decision[] = [];
+
+  constructor(waiting: Status['waiting']) {
+    this.#waiting = new Set(waiting.map(({ uid }) => uid));
+  }
+
+  /** Takes decisions in any order; they are ordered by their own times. */
+  take(decision: Decision): void {
+    const { kind, objects, atMs } = decision;
+    if (kind === 'plan' || kind === 'disrupt') {
+      this.#rounds = [...this.#rounds, decision].sort((a, b) => a.atMs - b.atMs).slice(-roundsMax);
+      return;
+    }
+    for (const { uid = '' } of objects) {
+      const last = this.#ofPod.get(uid);
+      if (this.#waiting.has(uid) && (last === undefined || last.atMs <= atMs))
+        this.#ofPod.set(uid, decision);
+    }
+  }
+
+  /** The status with the services' own reasons instead of kube-scheduler's, and the last rounds. */
+  into(status: Status, nowMs: number): Status {
+    return {
+      ...status,
+      waiting: status.waiting.map((pod) => this.#explained(pod)),
+      rounds: this.#rounds.map((round) => roundOf(round, nowMs)),
+    };
+  }
+
+  #explained(pod: WaitingPod): WaitingPod {
+    const decision = this.#ofPod.get(pod.uid);
+    return decision === undefined
+      ? pod
+      : { ...pod, why: whyOf(decision), codes: codesOf(decision), said: decision.kind };
+  }
+}
+
+const codesOf = ({ reasons }: Decision): readonly string[] => [
+  ...new Set(reasons.map(({ code }) => code)),
+];
+
+function whyOf({ kind, claimName = '', summary, reasons }: Decision): string {
+  if (kind === 'admit')
+    return claimName === '' ? summary : `its node is on the way: NodeClaim ${claimName}`;
+  const [first] = reasons;
+  if (first === undefined) return summary;
+  const messages = [...new Set(reasons.map(({ message }) => message))].join('; ');
+  return first.remedy === undefined ? messages : `${messages}. Remedy: ${first.remedy}`;
+}
+
+const roundOf = (
+  { kind, atMs, summary, priceMicrosPerHour, lowerBoundMicrosPerHour }: Decision,
+  nowMs: number,
+): RoundStatus => ({
+  time: new Date(atMs).toISOString(),
+  msAgo: Math.max(0, nowMs - atMs),
+  kind,
+  summary,
+  ...(priceMicrosPerHour === undefined ? {} : { priceMicrosPerHour }),
+  ...(lowerBoundMicrosPerHour === undefined ? {} : { lowerBoundMicrosPerHour }),
+});

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+
+import { connectKubernetes, namesCluster } from '@dovetail/adapter-kubernetes';
+import { type KubeReads, kubeResources, messageOf } from '@dovetail/core-ports';
+
+import { labAddress, labFiles } from '../lab/addresses.js';
+import type { BusRequest } from '../nats/connection.js';
+import type { Streams } from '../simulate/run.js';
+import { type ClusterObjects, clusterStatus } from './cluster-status.js';
+import { Decided } from './decided.js';
+import { readDecisions } from './read-decisions.js';
+import { statusExitCodes, type StatusRequest } from './request.js';
+import type { Status } from './status.js';
+import { statusText } from './text.js';
+
+/** The longest wait for one list of the API server, in milliseconds. */
+const timeoutMs = 30_000;
+
+const silent = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** A lab leaves its kubeconfig when it ends, and takes its addresses away. A demo has none here. */
+const labKubeconfig = (): string | undefined =>
+  labAddress('nats') !== undefined && existsSync(labFiles.kubeconfig)
+    ? labFiles.kubeconfig
+    : undefined;
+
+/** Reads a cluster once, and prints its status. It writes nothing. Resolves to the exit code. */
+export async function runStatus(request: StatusRequest, output: Streams): Promise<number> {
+  const path = request.kubeconfig ?? (request.labFirst ? labKubeconfig() : undefined);
+  try {
+    if (!namesCluster(path)) throw new Error('no kubeconfig names a cluster');
+    output.progress('reading the cluster…');
+    const kube = connectKubernetes({
+      ...(path === undefined ? {} : { kubeconfigPath: path }),
+      timeoutMs,
+      log: silent,
+      mayWrite: () => false,
+    });
+    const objects = await objectsOf(kube, request.namespace);
+    output.progress('reading the decisions…');
+    const status = await withDecisions(
+      clusterStatus(objects, Date.now()),
+      busFor(request, path === labFiles.kubeconfig),
+    );
+    output.progress('');
+    output.out(
+      request.output === 'json'
+        ? `${JSON.stringify(status, undefined, 2)}\n`
+        : statusText(status, request.width === undefined ? {} : { width: request.width }),
+    );
+    return statusExitCodes.done;
+  } catch (error) {
+    output.progress('');
+    const of = path === labFiles.kubeconfig ? `the lab of ${path}` : 'the cluster';
+    output.err(
+      `${of} cannot be read (${messageOf(error)}): check --kubeconfig or KUBECONFIG, and the right to list nodes, pods, NodeClaims, NodePools and Leases\n`,
+    );
+    return statusExitCodes.unavailable;
+  }
+}
+
+/** The bus to read. Undefined: none is named, and the cluster is no lab of this folder. */
+function busFor({ bus }: StatusRequest, isLab: boolean): BusRequest | undefined {
+  const nats = bus.nats ?? (isLab ? labAddress('nats') : undefined);
+  return nats === undefined ? undefined : { ...bus, nats };
+}
+
+async function withDecisions(status: Status, bus: BusRequest | undefined): Promise<Status> {
+  if (bus === undefined)
+    return {
+      ...status,
+      decisionsUnread: 'give the address of NATS with --nats or NATS_URL to see rounds and reasons',
+    };
+  const decided = new Decided(status.waiting);
+  const decisionsUnread = await readDecisions(bus, decided);
+  return {
+    ...decided.into(status, Date.parse(status.time)),
+    ...(decisionsUnread === undefined ? {} : { decisionsUnread }),
+  };
+}
+
+async function objectsOf(kube: KubeReads, namespace: string | undefined): Promise<ClusterObjects> {
+  const [leases, claims, nodes, pods, pools] = await Promise.all([
+    kube.list(kubeResources.leases, namespace === undefined ? {} : { namespace }),
+    kube.list(kubeResources.nodeClaims),
+    kube.list(kubeResources.nodes),
+    kube.list(kubeResources.pods),
+    kube.list(kubeResources.nodePools),
+  ]);
+  return { leases, claims, nodes, pods, pools };
+}

@@ -1,0 +1,53 @@
+import type { MetricDefinitions } from '@dovetail/core-ports';
+import { describe, expect, test } from 'vitest';
+
+import { createMetrics } from './metrics.js';
+
+const definitions: MetricDefinitions = {
+  plain_total: { kind: 'counter', help: 'Without labels' },
+  labelled_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: 'By outcome',
+    known: [{ outcome: 'admitted' }],
+  },
+  took_seconds: { kind: 'histogram', help: 'How long', buckets: [1, 2] },
+  waiting: { kind: 'gauge', help: 'Now' },
+  usage: { kind: 'gauge', labels: ['nodepool'], help: 'By pool' },
+  stopped: { kind: 'gauge', labels: ['brake'], help: 'By brake', known: [{ brake: 'many' }] },
+};
+
+describe('metrics', () => {
+  test('a defined metric and its known labels are 0 before anything is counted', async () => {
+    const lines = (await createMetrics(definitions).render()).split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'plain_total 0',
+        'labelled_total{outcome="admitted"} 0',
+        'took_seconds_count 0',
+        'waiting 0',
+        'stopped{brake="many"} 0',
+        '# TYPE usage gauge',
+      ]),
+    );
+  });
+
+  test('the gauges of a leader are emptied, and its counters stay', async () => {
+    const { metrics, render, resetGauges } = createMetrics(definitions);
+    metrics.set('waiting', 7);
+    metrics.set('usage', 3, { nodepool: 'default' });
+    metrics.set('stopped', 1, { brake: 'many' });
+    metrics.count('plain_total');
+    resetGauges(Object.keys(definitions));
+    const text = await render();
+    expect(text).toContain('\nwaiting 0\n');
+    expect(text).not.toContain('usage{');
+    expect(text).toContain('stopped{brake="many"} 0\n');
+    expect(text).toContain('\nplain_total 1\n');
+  });
+
+  test('no gauge has the name of a counter', async () => {
+    const text = await createMetrics(definitions).render();
+    expect(text).not.toMatch(/^# TYPE \w+_total gauge$/m);
+  });
+});
