@@ -243,3 +243,12 @@ test('pods that ask for a Provisioner by its label ask for the NodePool', async 
   });
   expect(notes).toHaveLength(2);
 });
+test('an item of a typed list gets the kind that its list has', async () => {
+  const list = {
+    apiVersion: 'karpenter.sh/v1beta1',
+    kind: 'NodePoolList',
+    items: [{ ...betaPool(), kind: undefined, apiVersion: undefined }],
+  };
+  const { objects } = await converted(list);
+  expect(objects).toMatchObject([{ apiVersion: 'karpenter.sh/v1', kind: 'NodePool' }]);
+});

@@ -222,20 +222,27 @@ function checkSingle(draft: Draft, seen: Set<string>): void {
   );
 }
 
+/** An item of a typed list leaves its kind to the list; alone it needs its own. */
+const withKind = (source: Source): Source => {
+  const { apiVersion, kind, object } = source;
+  if (isPresent(object['kind']) && isPresent(object['apiVersion'])) return source;
+  return { ...source, object: { ...object, apiVersion, kind } };
+};
+
 /**
  * Brings objects of Karpenter's older versions to v1, in their order, and says what was changed.
  * Workloads follow the pools' label, and other objects stay as they are. An object without a form
  * in v1 is left out and becomes a problem.
  */
 export async function convertObjects(
-  sources: readonly Source[],
+  given: readonly Source[],
   cluster: Cluster,
   problems: Problems,
 ): Promise<readonly Draft[]> {
   const drafts: Draft[] = [];
-  const given = { cluster, sources };
+  const sources = given.map(withKind);
   for (const source of sources)
-    drafts.push(...((await problems.reading(() => draftsOf(source, given))) ?? []));
+    drafts.push(...((await problems.reading(() => draftsOf(source, { cluster, sources }))) ?? []));
   const whole: Draft[] = [];
   const seen = new Set<string>();
   for (const draft of moveKubelets(drafts)) {

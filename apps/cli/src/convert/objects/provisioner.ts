@@ -51,7 +51,7 @@ function requirementsOf(spec: Raw, pool: Pool, tell: Tell): readonly unknown[] {
   return [...given, ...implied];
 }
 
-/** The pool's rules for ending nodes. A Provisioner has no budgets, and never ends drifted nodes. */
+/** The rules for ending nodes. A Provisioner has no budgets, and never ends drifted nodes. */
 function disruptionOf(spec: Raw, pool: Pool, tell: Tell): Raw {
   const { policy, consolidateAfterMs } = pool.disruption;
   const after = consolidateAfterMs === undefined ? 'Never' : `${consolidateAfterMs / 1000}s`;
