@@ -13,7 +13,7 @@ const parse = async (
 ): Promise<{ readonly code: string | undefined; readonly text: string }> => {
   let text = '';
   const program = programOf({});
-  for (const command of [program, ...program.commands])
+  for (const command of [program, ...program.commands.flatMap((one) => [one, ...one.commands])])
     command.configureOutput({
       writeOut: (one) => {
         text += one;
@@ -61,8 +61,18 @@ test.each<[readonly string[], string, RegExp]>([
   [['shadow', '--prices', 'here'], 'commander.invalidArgument', /http:\/\//],
   [['shadow', '--consolidation', 'some'], 'commander.invalidArgument', /none, delete, replace/],
   [['shadow', '--for', 'ever'], 'commander.invalidArgument', /write a duration/],
+  [['convert'], 'commander.missingMandatoryOptionValue', /--file/],
+  [
+    ['convert', '-f', 'x', '--role', 'r', '--instance-profile', 'p'],
+    'commander.conflictingOption',
+    /role/,
+  ],
+  [
+    ['convert', '-f', 'x', '--kubernetes-version', 'new'],
+    'commander.invalidArgument',
+    /such as 1.34/,
+  ],
   [['status', '-o', 'yaml'], 'commander.invalidArgument', /table, json/],
-  [['convert', 'manifests', 'x'], 'commander.invalidArgument', /Allowed choices are values/],
   [['convert', 'values'], 'commander.missingArgument', /file/],
   [['convert', 'values', 'x', '--region', 'west'], 'commander.invalidArgument', /us-west-2/],
   [['uninstall-check', '--settle', 'soon'], 'commander.invalidArgument', /write a duration/],
@@ -77,10 +87,11 @@ test.each([
   'status',
   'nats-users',
   'convert',
+  'convert values',
   'uninstall-check',
   'completion',
 ])('%s --help has examples and exit codes', async (command) =>
-  expect(await parse(command, '--help')).toMatchObject({
+  expect(await parse(...command.split(' '), '--help')).toMatchObject({
     code: 'commander.helpDisplayed',
     text: expect.stringMatching(/Examples:[\s\S]*Exit codes:/),
   }),

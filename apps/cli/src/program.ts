@@ -39,9 +39,11 @@ export function programOf(environment: Readonly<Record<string, string | undefine
     .command('version')
     .description('Print the version, as --version does.')
     .action(() => void process.stdout.write(`${version}\n`));
-  program.commands.forEach((command) =>
-    command.exitOverride().showHelpAfterError('(add --help for the flags and examples)'),
-  );
+  program.commands
+    .flatMap((one) => [one, ...one.commands])
+    .forEach((command) =>
+      command.exitOverride().showHelpAfterError('(add --help for the flags and examples)'),
+    );
   return program;
 }
 

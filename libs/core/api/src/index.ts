@@ -18,6 +18,7 @@ export {
   awsNodeTemplateOf,
   inlineProviderOf,
   type KubernetesVersion,
+  ubuntuTerms,
 } from './parse/legacy-class.js';
 export { nodePoolOf } from './parse/node-pool.js';
 export { provisionerOf } from './parse/provisioner.js';

@@ -58,7 +58,7 @@ const aliasOf = (family: Exclude<LegacyFamily, 'Ubuntu' | 'Custom'>): AmiSelecto
 });
 
 /** Canonical's images for EKS, which boot like AL2 from /dev/sda1. */
-const ubuntuTerms = (kubernetes: KubernetesVersion): readonly AmiSelectorTerm[] =>
+export const ubuntuTerms = (kubernetes: KubernetesVersion): readonly AmiSelectorTerm[] =>
   ['amd64', 'arm64'].map((arch) => ({
     ssmParameter: `/aws/service/canonical/ubuntu/eks/20.04/${kubernetes.major}.${kubernetes.minor}/stable/current/${arch}/hvm/ebs-gp2/ami-id`,
   }));
