@@ -126,7 +126,7 @@ export const reaperMutants: readonly Mutant[] = [
   },
   {
     place: `${src}/end/collector.ts`,
-    from: 'if (!claim.ok) addHeld(alsoHeld, object);',
+    from: 'else addHeld(alsoHeld, object);',
     to: '',
     means: 'the instance of a claim that cannot be read is ended',
     tests: `${src}/collection`,

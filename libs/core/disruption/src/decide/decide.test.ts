@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { emptySinceAnnotation } from '../causes/emptiness.js';
 import type { NodeView } from '../facts/view.js';
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
-import { type Beginning, decide, lookInSteps, type Looks } from './decide.js';
+import { type Beginning, decide, type StandingsByView,standingsInSteps } from './decide.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -170,28 +170,31 @@ test('a node that one cause may not end yet may go for the next', () => {
   expect(begin.map(({ view, cause }) => [view.claim.name, cause])).toEqual([['both', 'drifted']]);
 });
 
-/** All looks at the nodes, and how many steps they took. */
-function looked(views: readonly NodeView[]): { readonly looks: Looks; readonly steps: number } {
-  const looking = lookInSteps(views, options);
+/** How all nodes stand, and how many steps that took. */
+function looked(views: readonly NodeView[]): {
+  readonly known: StandingsByView;
+  readonly steps: number;
+} {
+  const reader = standingsInSteps(views, options);
   for (let steps = 0; ; steps += 1) {
-    const { done, value } = looking.next();
-    if (done === true) return { looks: value, steps };
+    const { done, value } = reader.next();
+    if (done === true) return { known: value, steps };
   }
 }
 
 test('nodes that were looked at in steps are decided on in the same way', () => {
   const { node: _node, ...absent } = due('absent');
   const views = [due('a', { pool: limitedTo(1) }), due('b', { pool: limitedTo(1) }), absent];
-  const { looks, steps } = looked(views);
+  const { known, steps } = looked(views);
   const { account: _account, ...decision } = decide(views, options);
   expect(steps).toBe(views.length);
-  expect(decide(views, options, looks)).toMatchObject(decision);
+  expect(decide(views, options, known)).toMatchObject(decision);
 });
 
 test('a node that has changed since it was looked at is looked at again', () => {
   const empty = due('a');
-  const { looks } = looked([empty]);
+  const { known } = looked([empty]);
   const used = { ...empty, pods: [pod('web')] };
-  expect(decide([empty], options, looks).begin.map(nameOf)).toEqual(['a']);
-  expect(decide([used], options, looks).begin).toEqual([]);
+  expect(decide([empty], options, known).begin.map(nameOf)).toEqual(['a']);
+  expect(decide([used], options, known).begin).toEqual([]);
 });

@@ -89,20 +89,20 @@ export const standingsOf = (
     .map((name) => [name, causes[name].standingOf(view, facts)]);
 
 /** How a node stands for the causes of a pass. */
-type Look = {
+type NodeStandings = {
   readonly standings: readonly (readonly [RetirementCause, Standing])[];
   /** Why a node that takes no part in the cluster yet may not go. */
   readonly blocks?: readonly DisruptionNote[];
 };
 
 /**
- * How nodes stood a moment ago, by view. What has changed since then has another view, and is
- * looked at again.
+ * How nodes stood a moment ago, by view. A node that has changed since then has another view, and
+ * is looked at again.
  */
-export type Looks = ReadonlyMap<NodeView, Look>;
+export type StandingsByView = ReadonlyMap<NodeView, NodeStandings>;
 
-/** Looks at single nodes, for one pass. */
-class Looking {
+/** Reads how single nodes stand, for one pass. */
+class StandingsReader {
   readonly #options: DecisionFacts;
   readonly #facts: CauseFacts;
   readonly #among: readonly RetirementCause[];
@@ -117,7 +117,7 @@ class Looking {
   }
 
   /** A node that takes no part in the cluster goes only for causes that ask nothing of it. */
-  at(view: NodeView): Look {
+  at(view: NodeView): NodeStandings {
     if (view.node !== undefined && isInitialized(view))
       return { standings: standingsOf(view, this.#facts, this.#among) };
     const among = this.#among.filter((name) => causes[name].blocks === 'none');
@@ -128,20 +128,20 @@ class Looking {
 }
 
 /**
- * Looks at all nodes and yields after each, for `decide` afterwards: in a large cluster this takes
- * longer than one turn may.
+ * Reads how all nodes stand and yields after each, for `decide` afterwards: in a large cluster this
+ * takes longer than one turn may.
  */
-export function* lookInSteps(
+export function* standingsInSteps(
   views: readonly NodeView[],
   facts: DecisionFacts,
-): Generator<undefined, Looks> {
-  const looking = new Looking(facts);
-  const looks = new Map<NodeView, Look>();
+): Generator<undefined, StandingsByView> {
+  const reader = new StandingsReader(facts);
+  const known = new Map<NodeView, NodeStandings>();
   for (const view of views) {
     yield;
-    looks.set(view, looking.at(view));
+    known.set(view, reader.at(view));
   }
-  return looks;
+  return known;
 }
 
 /** A node that is due for a cause. */
@@ -169,7 +169,7 @@ class Gathered {
     this.#options = options;
   }
 
-  add(view: NodeView, { standings, blocks }: Look): void {
+  add(view: NodeView, { standings, blocks }: NodeStandings): void {
     if (blocks !== undefined) this.blocked.push({ view, notes: blocks });
     for (const [cause, standing] of standings) {
       if (standing.kind === 'later' && standing.dueMs !== undefined)
@@ -225,17 +225,17 @@ class Going {
 /**
  * Decides one pass over all nodes, by the table of causes. One account of the budgets holds for all
  * causes: what an earlier one takes is not there for the later ones. The order of the views does
- * not count. `looks` are of the same facts.
+ * not count. `known` was read with the same facts.
  */
 export function decide(
   views: readonly NodeView[],
   facts: DecisionFacts,
-  looks: Looks = new Map(),
+  known: StandingsByView = new Map(),
 ): Decision {
   const gathered = new Gathered(facts);
-  const looking = new Looking(facts);
+  const reader = new StandingsReader(facts);
   for (const view of views.toSorted((a, b) => compareText(a.claim.name, b.claim.name)))
-    gathered.add(view, looks.get(view) ?? looking.at(view));
+    gathered.add(view, known.get(view) ?? reader.at(view));
   const going = new Going(views, facts.nowMs);
   for (const cause of passCauses) going.take(cause, gathered.due.get(cause) ?? []);
   const { account, begin, ask } = going;

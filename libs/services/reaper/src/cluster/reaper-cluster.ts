@@ -34,7 +34,7 @@ export type ReaperKind = Extract<
 >;
 const reaperKinds: readonly ReaperKind[] = ['pod', 'node', 'claim', 'pool', 'pdb', 'attachment'];
 
-/** What a view is drawn from, beside its claim: the same parts give the same view. */
+/** The parts of a view, beside its claim: the same parts give the same view. */
 type Seen = readonly [
   node: Node | undefined,
   pool: Pool | undefined,

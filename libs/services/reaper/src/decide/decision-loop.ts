@@ -5,9 +5,9 @@ import {
   decide,
   type Decision,
   type DecisionFacts,
-  lookInSteps,
-  type Looks,
   type NodeView,
+  type StandingsByView,
+  standingsInSteps,
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
 import type { Node } from '@dovetail/core-kube-model';
@@ -104,9 +104,9 @@ export class DecisionLoop {
     const startedMs = clock.nowMs();
     const turns = new Turns(clock, backgroundTurnMs);
     const facts = this.#facts(startedMs);
-    const looks = await this.#lookInTurns(facts, turns, stop);
+    const known = await this.#standingsInTurns(facts, turns, stop);
     // From here to the begin in one turn: all who decide share the budgets of a pool.
-    const decision = decide(this.#retirer.pending.views(), facts, looks);
+    const decision = decide(this.#retirer.pending.views(), facts, known);
     this.#last = decision;
     this.#questions.ask(decision.ask);
     this.#measure(decision);
@@ -127,14 +127,18 @@ export class DecisionLoop {
     return Math.max(restShare * tookMs, Math.min(config.disruption.passIntervalMs, dueMs));
   }
 
-  /** Looks at all nodes. Other work of the process gets its turn in between. */
-  async #lookInTurns(facts: DecisionFacts, turns: Turns, stop: StopSignal): Promise<Looks> {
+  /** Reads how all nodes stand. Other work of the process gets its turn in between. */
+  async #standingsInTurns(
+    facts: DecisionFacts,
+    turns: Turns,
+    stop: StopSignal,
+  ): Promise<StandingsByView> {
     const views: NodeView[] = [];
     for (const claim of [...this.#context.cluster.claims.values()]) {
       views.push(this.#context.cluster.viewOf(claim));
       await turns.give(stop);
     }
-    const steps = lookInSteps(views, facts);
+    const steps = standingsInSteps(views, facts);
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) return value;
