@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { emptySinceAnnotation } from '../causes/emptiness.js';
 import type { NodeView } from '../facts/view.js';
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
-import { type Beginning, decide, type StandingsByView,standingsInSteps } from './decide.js';
+import { type Beginning, decide, type StandingsByView, standingsInSteps } from './decide.js';
 
 fc.configureGlobal({ seed: 1 });
 
