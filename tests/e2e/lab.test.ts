@@ -178,6 +178,14 @@ describe('the lab that is left running, of another name, in another region, with
       code: 0,
       output: expect.stringMatching(explained),
     }));
+  test.each(['', '.lab/kubeconfig'])(
+    'says its status and last rounds with KUBECONFIG=%s',
+    async (KUBECONFIG) =>
+      expect(await program('cli', ['status', '--cluster', 'play'], { KUBECONFIG })).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/^default +\d+ [^]*\nLAST ROUNDS\nWHEN /m),
+      }),
+  );
   test('explains a node through a cluster, where a pod is the reaper that leads', async () => {
     const typed = ['explain', 'node', await aNode(), '--kubeconfig', '.lab/kubeconfig'];
     expect(await program('cli', typed)).toMatchObject({

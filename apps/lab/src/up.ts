@@ -200,7 +200,7 @@ const decisionsHint = (lab: Lab): string =>
     ? `  # what was decided, with reasons and prices; --follow goes on
   npx dovetail decisions${clusterFlag(lab)}
   # who leads, nodes and prices, what waits and why
-  env -u KUBECONFIG npx dovetail status${clusterFlag(lab)}
+  npx dovetail status${clusterFlag(lab)}
   # why a node stays or goes
   npx dovetail explain node NAME
 `

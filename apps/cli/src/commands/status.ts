@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 
+import { isLabKubeconfig } from '../lab/addresses.js';
 import type { StatusRequest } from '../status/request.js';
 import { terminal } from '../terminal.js';
 import { type BusFlags, busRequestOf, type Environment, withConnection } from './bus-flags.js';
@@ -13,10 +14,11 @@ type Flags = BusFlags & {
 
 const requestOf = (flags: Flags, environment: Environment): StatusRequest => {
   const width = flags.wide ? undefined : process.stdout.columns;
+  const { KUBECONFIG = '' } = environment;
   return {
     bus: busRequestOf(flags, environment),
     output: flags.output,
-    labFirst: (environment['KUBECONFIG'] ?? '') === '',
+    labFirst: KUBECONFIG === '' || isLabKubeconfig(KUBECONFIG),
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
     ...(flags.namespace === undefined ? {} : { namespace: flags.namespace }),
     ...(width === undefined ? {} : { width }),

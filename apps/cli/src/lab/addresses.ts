@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 
 /** The files in which a lab or a demo of this folder leaves its addresses. */
 export const labFiles = {
@@ -15,3 +16,7 @@ export function labAddress(of: 'nats' | 'reaper'): string | undefined {
     return undefined;
   }
 }
+
+/** Whether a kubeconfig is the one that a lab of this folder leaves. */
+export const isLabKubeconfig = (path: string): boolean =>
+  resolve(path) === resolve(labFiles.kubeconfig);

@@ -4,33 +4,14 @@ import { expect, test } from 'vitest';
 
 import { boundStepsByDefault } from '../commands/simulate.js';
 import type { SimulationResult } from './result.js';
-import { runSimulate } from './run.js';
+import { resultOf, simulate } from './testing/simulating.js';
 
 const root = join(import.meta.dirname, '../../../..');
 
 /** The cost that `dovetail simulate` shows without improving the plan. */
 async function costOf(path: string, catalog: string): Promise<SimulationResult['cost']> {
-  let out = '';
-  await runSimulate(
-    {
-      paths: [join(root, path)],
-      catalog,
-      output: 'json',
-      budgetMs: 0,
-      boundSteps: boundStepsByDefault,
-      seed: 1,
-      hostnameSpread: 'balanced',
-      preferences: 'Respect',
-    },
-    {
-      out: (text) => {
-        out += text;
-      },
-      err: () => undefined,
-      progress: () => undefined,
-    },
-  );
-  return (JSON.parse(out) as SimulationResult).cost;
+  const steps = { boundSteps: boundStepsByDefault };
+  return resultOf(await simulate([join(root, path)], { catalog, ...steps })).cost;
 }
 
 test.each([

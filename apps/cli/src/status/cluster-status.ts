@@ -35,7 +35,9 @@ export function clusterStatus(objects: ClusterObjects, nowMs: number): Status {
   );
   for (const claim of claims) {
     const pool = `${claim.pool.kind}/${claim.pool.name}`;
-    byPool.set(pool, [...(byPool.get(pool) ?? []), claim]);
+    const held = byPool.get(pool);
+    if (held === undefined) byPool.set(pool, [claim]);
+    else held.push(claim);
   }
   return {
     schema: statusSchema,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { connectKubernetes, namesCluster } from '@dovetail/adapter-kubernetes';
 import { type KubeReads, kubeResources, messageOf } from '@dovetail/core-ports';
 
-import { labAddress, labFiles } from '../lab/addresses.js';
+import { isLabKubeconfig, labAddress, labFiles } from '../lab/addresses.js';
 import type { BusRequest } from '../nats/connection.js';
 import type { Streams } from '../simulate/run.js';
 import { type ClusterObjects, clusterStatus } from './cluster-status.js';
@@ -32,6 +32,7 @@ const labKubeconfig = (): string | undefined =>
 /** Reads a cluster once, and prints its status. It writes nothing. Resolves to the exit code. */
 export async function runStatus(request: StatusRequest, output: Streams): Promise<number> {
   const path = request.kubeconfig ?? (request.labFirst ? labKubeconfig() : undefined);
+  const isLab = path !== undefined && isLabKubeconfig(path);
   try {
     if (!namesCluster(path)) throw new Error('no kubeconfig names a cluster');
     output.progress('reading the cluster…');
@@ -43,10 +44,7 @@ export async function runStatus(request: StatusRequest, output: Streams): Promis
     });
     const objects = await objectsOf(kube, request.namespace);
     output.progress('reading the decisions…');
-    const status = await withDecisions(
-      clusterStatus(objects, Date.now()),
-      busFor(request, path === labFiles.kubeconfig),
-    );
+    const status = await withDecisions(clusterStatus(objects, Date.now()), busFor(request, isLab));
     output.progress('');
     output.out(
       request.output === 'json'
@@ -56,7 +54,7 @@ export async function runStatus(request: StatusRequest, output: Streams): Promis
     return statusExitCodes.done;
   } catch (error) {
     output.progress('');
-    const of = path === labFiles.kubeconfig ? `the lab of ${path}` : 'the cluster';
+    const of = isLab ? `the lab of ${path}` : 'the cluster';
     output.err(
       `${of} cannot be read (${messageOf(error)}): check --kubeconfig or KUBECONFIG, and the right to list nodes, pods, NodeClaims, NodePools and Leases\n`,
     );

@@ -5,34 +5,13 @@ import { parseAllDocuments } from 'yaml';
 
 import { boundStepsByDefault } from '../../commands/simulate.js';
 import type { NewNodeResult, SimulationResult } from '../../simulate/result.js';
-import { runSimulate } from '../../simulate/run.js';
+import { resultOf, simulate } from '../../simulate/testing/simulating.js';
 import { convert, fileOf, serve } from '../testing/converting.js';
 
 const root = join(import.meta.dirname, '../../../../..');
 
-async function simulated(path: string, catalog: string): Promise<SimulationResult> {
-  let out = '';
-  await runSimulate(
-    {
-      paths: [path],
-      catalog,
-      output: 'json',
-      budgetMs: 0,
-      boundSteps: boundStepsByDefault,
-      seed: 1,
-      hostnameSpread: 'balanced',
-      preferences: 'Respect',
-    },
-    {
-      out: (text) => {
-        out += text;
-      },
-      err: () => undefined,
-      progress: () => undefined,
-    },
-  );
-  return JSON.parse(out) as SimulationResult;
-}
+const simulated = async (path: string, catalog: string): Promise<SimulationResult> =>
+  resultOf(await simulate([path], { catalog, boundSteps: boundStepsByDefault }));
 
 /** Every folder of the repository with objects of an older version. */
 const fixtures = [
