@@ -31,6 +31,16 @@ const volume = (name: string, zone: string, spec: object = {}): KubeObject => ({
     ...spec,
   },
 });
+/**
+ * The name of a volume of one test. A claim of an earlier test would be bound again to a volume of
+ * the same name, as the volume that it had lost.
+ */
+const nameIn = (namespace: string, name: string): string => `${namespace}-${name}`;
+const volumeIn = (namespace: string, made: KubeObject): KubeObject => ({
+  ...made,
+  metadata: { ...made.metadata, name: nameIn(namespace, made.metadata.name) },
+});
+
 const claim = (namespace: string, spec: object = {}): KubeObject => ({
   metadata: { name: 'data', namespace },
   spec: {
@@ -72,13 +82,17 @@ export function staticVolumeTests({ world, namespace }: Context): void {
     }
   });
 
-  test.each<[string, readonly KubeObject[], object]>([
-    ['of its class, although no object has that name', [volume('v', 'zone-b')], {}],
-    ['that it names', [volume('a', 'zone-a'), volume('v', 'zone-b')], { volumeName: 'v' }],
+  test.each<[string, readonly KubeObject[], (own: string) => object]>([
+    ['of its class, although no object has that name', [volume('v', 'zone-b')], () => ({})],
+    [
+      'that it names',
+      [volume('a', 'zone-a'), volume('v', 'zone-b')],
+      (own) => ({ volumeName: nameIn(own, 'v') }),
+    ],
     [
       'without a class, if it wants none',
       [volume('a', 'zone-a'), volume('v', 'zone-b', { storageClassName: '' })],
-      { storageClassName: '' },
+      () => ({ storageClassName: '' }),
     ],
     [
       'with the least room that is enough',
@@ -87,7 +101,7 @@ export function staticVolumeTests({ world, namespace }: Context): void {
         volume('b', 'zone-a', { capacity: storage('2Gi') }),
         volume('v', 'zone-b'),
       ],
-      {},
+      () => ({}),
     ],
     [
       'with the fewest access modes',
@@ -98,26 +112,28 @@ export function staticVolumeTests({ world, namespace }: Context): void {
         }),
         volume('v', 'zone-b'),
       ],
-      {},
+      () => ({}),
     ],
   ])('a claim is bound to the volume %s, and its pod runs there', async (_what, made, spec) => {
     const own = await namespace();
-    for (const each of made) await world().kube.create(persistentVolumes, each);
-    for (const { metadata } of made)
-      expect(await phase({ resource: persistentVolumes, name: metadata.name }, 'Available')).toBe(
-        'Available',
-      );
-    await world().kube.create(persistentVolumeClaims, claim(own, spec));
+    for (const each of made) {
+      const { metadata } = await world().kube.create(persistentVolumes, volumeIn(own, each));
+      const ref = { resource: persistentVolumes, name: metadata.name };
+      expect(await phase(ref, 'Available')).toBe('Available');
+    }
+    await world().kube.create(persistentVolumeClaims, claim(own, spec(own)));
     await world().kube.create(pods, user(own));
     expect((await runningIn(context, own, 1))[0]?.spec.nodeName).toBe('w2');
     const bound = { resource: persistentVolumeClaims, namespace: own, name: 'data' };
     expect(await phase(bound, 'Bound')).toBe('Bound');
     expect(await world().kube.get(bound)).toMatchObject({
       metadata: { annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
-      spec: { volumeName: 'v' },
+      spec: { volumeName: nameIn(own, 'v') },
       status: { capacity: storage('10Gi'), accessModes: ['ReadWriteOnce'] },
     });
-    expect(await world().kube.get({ resource: persistentVolumes, name: 'v' })).toMatchObject({
+    expect(
+      await world().kube.get({ resource: persistentVolumes, name: nameIn(own, 'v') }),
+    ).toMatchObject({
       metadata: { annotations: { 'pv.kubernetes.io/bound-by-controller': 'yes' } },
       spec: { claimRef: { kind: 'PersistentVolumeClaim', namespace: own, name: 'data' } },
       status: { phase: 'Bound' },
@@ -128,7 +144,7 @@ export function staticVolumeTests({ world, namespace }: Context): void {
     const own = await namespace();
     const kept = { claimRef: { namespace: own, name: 'data' }, storageClassName: 'other' };
     for (const each of [volume('a', 'zone-a'), volume('v', 'zone-b', kept)])
-      await world().kube.create(persistentVolumes, each);
+      await world().kube.create(persistentVolumes, volumeIn(own, each));
     await world().kube.create(persistentVolumeClaims, claim(own));
     await world().kube.create(pods, user(own));
     expect((await runningIn(context, own, 1))[0]?.spec.nodeName).toBe('w2');
@@ -139,7 +155,7 @@ export function staticVolumeTests({ world, namespace }: Context): void {
     await world().kube.create(storageClasses, waitingClass);
     const byHand = { storageClassName: 'by-hand' };
     for (const each of [volume('a', 'zone-a', byHand), volume('b', 'zone-b', byHand)])
-      await world().kube.create(persistentVolumes, each);
+      await world().kube.create(persistentVolumes, volumeIn(own, each));
     await world().kube.create(persistentVolumeClaims, claim(own, byHand));
     const app = user(own);
     const nodeSelector = { 'topology.kubernetes.io/zone': 'zone-b' };
@@ -147,14 +163,17 @@ export function staticVolumeTests({ world, namespace }: Context): void {
     await world().kube.create(pods, { ...app, spec } as KubeObject);
     expect((await runningIn(context, own, 1))[0]?.spec.nodeName).toBe('w2');
     const bound = { resource: persistentVolumeClaims, namespace: own, name: 'data' };
-    expect((await world().kube.get(bound))?.['spec']).toMatchObject({ volumeName: 'b' });
-    expect(await phase({ resource: persistentVolumes, name: 'a' }, 'Available')).toBe('Available');
+    expect((await world().kube.get(bound))?.['spec']).toMatchObject({
+      volumeName: nameIn(own, 'b'),
+    });
+    const other = { resource: persistentVolumes, name: nameIn(own, 'a') };
+    expect(await phase(other, 'Available')).toBe('Available');
     await world().kube.delete({ resource: storageClasses, name: 'by-hand' });
   });
 
   test('a claim that no volume matches keeps its pod waiting, which says so', async () => {
     const own = await namespace();
-    await world().kube.create(persistentVolumes, volume('v', 'zone-b'));
+    await world().kube.create(persistentVolumes, volumeIn(own, volume('v', 'zone-b')));
     await world().kube.create(
       persistentVolumeClaims,
       claim(own, { resources: { requests: storage('11Gi') } }),
@@ -168,16 +187,16 @@ export function staticVolumeTests({ world, namespace }: Context): void {
     // It is bound as soon as a volume is made that matches.
     await world().kube.create(
       persistentVolumes,
-      volume('large', 'zone-c', { capacity: storage('20Gi') }),
+      volumeIn(own, volume('large', 'zone-c', { capacity: storage('20Gi') })),
     );
     expect((await runningIn(context, own, 1))[0]?.spec.nodeName).toBe('w3');
   });
 
   test('a volume whose claim is gone is released, and bound to no other claim', async () => {
     const own = await namespace();
-    await world().kube.create(persistentVolumes, volume('v', 'zone-b'));
+    await world().kube.create(persistentVolumes, volumeIn(own, volume('v', 'zone-b')));
     await world().kube.create(persistentVolumeClaims, claim(own));
-    const kept = { resource: persistentVolumes, name: 'v' };
+    const kept = { resource: persistentVolumes, name: nameIn(own, 'v') };
     expect(await phase(kept, 'Bound')).toBe('Bound');
     const gone = { resource: persistentVolumeClaims, namespace: own, name: 'data' };
     await world().kube.patch(gone, { type: 'merge', body: { metadata: { finalizers: null } } });
