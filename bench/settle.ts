@@ -6,7 +6,7 @@ import { runCommand, type Settings } from '@dovetail/stories';
 import Table from 'cli-table3';
 
 import { keepRun } from './kept.js';
-import { aged, type Aging, priceOf } from './settle/aging.js';
+import { aged, type Aging, kinds, priceOf } from './settle/aging.js';
 import { fresh } from './settle/fresh.js';
 
 const flags = {
@@ -15,7 +15,7 @@ const flags = {
   seed: { type: 'string', default: '1' },
   modes: { type: 'string', default: 'all,search' },
   budget: { type: 'string', default: '10%' },
-  spread: { type: 'boolean', default: false },
+  kind: { type: 'string', default: 'plain' },
   'no-keep': { type: 'boolean', default: false },
 } as const;
 
@@ -85,13 +85,15 @@ async function settle(aging: Aging, hours: number) {
  */
 export async function settling(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: flags });
-  const { budget, spread } = values;
+  const { budget } = values;
+  const kind = kinds.find((one) => one === values.kind);
+  if (kind === undefined) throw new Error(`--kind ${values.kind} is none of ${kinds.join(', ')}`);
   const [apps, seed, hours] = [values.apps, values.seed, values.hours].map(Number) as [
     number,
     number,
     number,
   ];
-  const world = { apps, seed, budget, spread };
+  const world = { apps, seed, budget, kind };
   const loadBefore = loadavg()[0] ?? 0;
   const modes: Settled[] = [];
   let least = { fresh: 0, lowerBound: 0 };
