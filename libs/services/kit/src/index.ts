@@ -6,6 +6,7 @@
  *   `AdmittedTemplates` has daemonsets as their pods will be.
  * - `work/` orders what there is to do. `WorkQueue` looks at keys, one look per key at a time;
  *   `Wake` wakes a loop; `inParallel`, `TokenBucket`, `groupBy` and `untilDone` do what they say.
+ *   `tryTurn` takes a turn of a loop that may fail.
  *   `Gathered` makes one call of what many ask for in one moment.
  *   `keepInHand` keeps the bus from delivering work again that is under way. `runBeside` adds a
  *   loop to a service.
@@ -60,6 +61,7 @@ export * from './work/in-parallel.js';
 export * from './work/keep-in-hand.js';
 export * from './work/run-beside.js';
 export * from './work/token-bucket.js';
+export * from './work/try-turn.js';
 export * from './work/turns.js';
 export * from './work/until-done.js';
 export * from './work/wake.js';

@@ -8,8 +8,8 @@ import {
   type DisruptionNote,
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
-import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { backgroundTurnMs, Turns } from '@dovetail/service-kit';
+import { type StopSignal } from '@dovetail/core-ports';
+import { backgroundTurnMs, type LoopTurn, tryTurn, Turns } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { tellExhausted, tellStays, tellUnrecorded } from '../outside/disruption-events.js';
@@ -24,7 +24,12 @@ import { type NextProposed, SearchedCommands } from './searched.js';
 import { type Proposed, sameAmong, searchTogether } from './together.js';
 
 /** A turn that lasts longer is hung: far over the longest search and the wait after it. */
-const turnMsMax = 900_000;
+const consolidationTurn: LoopTurn = {
+  loop: 'consolidation',
+  msMax: 900_000,
+  failure: 'consolidation-failed',
+  what: 'looking for under-used nodes failed',
+};
 
 /** Prices, budgets and solvers change without a change of the cluster (Karpenter: 5 min). */
 const idleMsMax = 300_000;
@@ -85,13 +90,7 @@ export class Consolidations {
   async #turn(stop: StopSignal): Promise<void> {
     const { deps, cluster, clockCheck } = this.#context;
     if (!cluster.synced() || !clockCheck.isRight() || !this.#commands.isKnown()) return;
-    try {
-      await deps.vitals.turn('consolidation', turnMsMax, () => this.#consolidate(stop));
-    } catch (error) {
-      deps.metrics.count('dovetail_loop_failures_total', { loop: 'consolidation' });
-      const why = `looking for under-used nodes failed: ${messageOf(error)}; trying again`;
-      deps.log.warn('consolidation-failed', why);
-    }
+    await tryTurn(deps, consolidationTurn, () => this.#consolidate(stop));
   }
 
   async #consolidate(stop: StopSignal): Promise<void> {

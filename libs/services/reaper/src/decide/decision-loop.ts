@@ -12,7 +12,14 @@ import {
 import { at } from '@dovetail/core-invariant';
 import type { Node } from '@dovetail/core-kube-model';
 import { kubeResources, messageOf, type StopSignal } from '@dovetail/core-ports';
-import { backgroundTurnMs, inParallel, Turns, Wake } from '@dovetail/service-kit';
+import {
+  backgroundTurnMs,
+  inParallel,
+  type LoopTurn,
+  tryTurn,
+  Turns,
+  Wake,
+} from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { kubeBy } from '../deps.js';
@@ -33,7 +40,12 @@ const restWritesMax = 500;
 /** A large cluster that never rests spends a fifth of the time on passes: 1 to 4. */
 const restShare = 4;
 /** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
-const passMsMax = 900_000;
+const passTurn: LoopTurn = {
+  loop: 'disruption',
+  msMax: 900_000,
+  failure: 'pass-failed',
+  what: 'a pass over the nodes failed',
+};
 
 /**
  * Decides on all nodes and begins what was decided: soon after something has changed, when the next
@@ -86,15 +98,10 @@ export class DecisionLoop {
     const { passIntervalMs, passPauseMs } = config.disruption;
     if (!cluster.areSynced('claim', 'node', 'pod', 'pool') || !clockCheck.isRight())
       return passIntervalMs;
-    try {
-      return await deps.vitals.turn('passes', passMsMax, () => this.#pass(stop));
-    } catch (error) {
-      deps.metrics.count('dovetail_loop_failures_total', { loop: 'disruption' });
-      const why = `a pass over the nodes failed: ${messageOf(error)}; trying again`;
-      deps.log.warn('pass-failed', why);
-      await deps.clock.sleep(passPauseMs, stop);
-      return passIntervalMs;
-    }
+    const turned = await tryTurn(deps, passTurn, () => this.#pass(stop));
+    if (turned.kind === 'done') return turned.value;
+    await deps.clock.sleep(passPauseMs, stop);
+    return passIntervalMs;
   }
 
   /** One pass; answers how long the next may wait, in milliseconds. */

@@ -1,8 +1,8 @@
 import type { PlanReply } from '@dovetail/contracts';
 import type { NodeClaim } from '@dovetail/core-api';
 import { type DisruptionNote, movingPods, type NodeView, note } from '@dovetail/core-disruption';
-import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { countText, Wake } from '@dovetail/service-kit';
+import { type StopSignal } from '@dovetail/core-ports';
+import { countText, type LoopTurn, tryTurn, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { tellBlocked } from '../outside/disruption-events.js';
@@ -19,7 +19,12 @@ const answerMs = 60_000;
  */
 const unansweredMs = 15_000;
 /** A turn that lasts longer is hung: far over the longest wait for an answer. */
-const turnMsMax = 300_000;
+const driftTurn: LoopTurn = {
+  loop: 'drift',
+  msMax: 300_000,
+  failure: 'drift-question-failed',
+  what: 'asking where the pods of a drifted node would go failed',
+};
 
 /** `note`: why the node stays. Absent: its pods can move. */
 type Answer = { readonly untilMs: number; readonly note?: DisruptionNote };
@@ -62,24 +67,16 @@ export class DriftQuestions {
 
   /** Asks until `stop`, and calls `onAnswer` after each answer. */
   async run(stop: StopSignal, onAnswer: () => void): Promise<void> {
-    const { clock, vitals, metrics, log } = this.#context.deps;
-    const { askRetryMs } = this.#context.config.disruption;
+    const { deps, config } = this.#context;
+    const { askRetryMs } = config.disruption;
     while (!stop.aborted) {
       await this.#wake.wait(stop);
       for (let next = this.#next(); next !== undefined && !stop.aborted; next = this.#next()) {
         const view = next;
-        try {
-          const isAnswered = await vitals.turn('drift', turnMsMax, () => this.#question(view));
-          onAnswer();
-          if (!isAnswered) await clock.sleep(askRetryMs, stop);
-        } catch (error) {
-          metrics.count('dovetail_loop_failures_total', { loop: 'drift' });
-          log.warn(
-            'drift-question-failed',
-            `asking where the pods of a drifted node would go failed: ${messageOf(error)}; trying again`,
-          );
-          await clock.sleep(askRetryMs, stop);
-        }
+        const turned = await tryTurn(deps, driftTurn, () => this.#question(view));
+        if (turned.kind === 'done') onAnswer();
+        const isAnswered = turned.kind === 'done' && turned.value;
+        if (!isAnswered) await deps.clock.sleep(askRetryMs, stop);
       }
     }
   }

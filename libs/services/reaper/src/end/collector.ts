@@ -19,8 +19,16 @@ import {
   suspectedClaims,
 } from '@dovetail/core-disruption';
 import type { Node } from '@dovetail/core-kube-model';
-import { type KubeObject, kubeResources, messageOf, type StopSignal } from '@dovetail/core-ports';
-import { aboutClaim, backgroundTurnMs, claimFacts, inParallel, Turns } from '@dovetail/service-kit';
+import { type KubeObject, kubeResources, type StopSignal } from '@dovetail/core-ports';
+import {
+  aboutClaim,
+  backgroundTurnMs,
+  claimFacts,
+  inParallel,
+  type LoopTurn,
+  tryTurn,
+  Turns,
+} from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { deleteClaim } from '../outside/claim-edits.js';
@@ -31,7 +39,12 @@ import { countEnded } from '../retire/disruption-counts.js';
 
 const brakeCodes = ['collection-brake', 'cluster-mismatch'] as const;
 /** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
-const passMsMax = 900_000;
+const collectionTurn: LoopTurn = {
+  loop: 'collection',
+  msMax: 900_000,
+  failure: 'collection-failed',
+  what: 'a collection pass failed',
+};
 
 /** The last pass, for /debug/state. */
 export type LastCollection = { readonly atMs: number; readonly collection: Collection };
@@ -68,16 +81,8 @@ export class Collector {
     while (!stop.aborted) {
       await deps.clock.sleep(passes < firstPasses ? firstIntervalMs : intervalMs, stop);
       if (stop.aborted || !cluster.areSynced('claim', 'node') || !clockCheck.isRight()) continue;
-      try {
-        await deps.vitals.turn('collection', passMsMax, () => this.#pass(stop));
-        passes += 1;
-      } catch (error) {
-        deps.metrics.count('dovetail_loop_failures_total', { loop: 'collection' });
-        deps.log.warn(
-          'collection-failed',
-          `a collection pass failed: ${messageOf(error)}; the next one tries again`,
-        );
-      }
+      const turned = await tryTurn(deps, collectionTurn, () => this.#pass(stop));
+      if (turned.kind === 'done') passes += 1;
     }
   }
 

@@ -15,7 +15,7 @@ import {
   type QueueMessage,
   type StopSignal,
 } from '@dovetail/core-ports';
-import { Gathered, inParallel } from '@dovetail/service-kit';
+import { Gathered, inParallel, type LoopTurn, tryTurn } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import type { ClusterIdentity } from '../outside/identity.js';
@@ -35,7 +35,12 @@ const instancesMax = 10;
 /** Messages come in bursts: one list of claims answers for all of a burst. */
 const liveListMs = 1_000;
 /** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
-const turnMsMax = 300_000;
+const queueTurn: LoopTurn = {
+  loop: 'interruption',
+  msMax: 300_000,
+  failure: 'queue-unreachable',
+  what: 'the interruption queue cannot be read',
+};
 
 /** The most messages that one receive brings (the limit of SQS). */
 const handful = 10;
@@ -81,35 +86,27 @@ export class Interruptions {
     const { deps, config } = this.#context;
     const { retryMs } = config.interruption;
     while (!stop.aborted) {
-      try {
-        await this.#receiveOnce(queue, stop);
-      } catch (error) {
-        deps.metrics.count('dovetail_loop_failures_total', { loop: 'interruption' });
-        deps.log.warn(
-          'queue-unreachable',
-          `the interruption queue cannot be read: ${messageOf(error)}; trying again in ${String(retryMs / 1_000)} s`,
-        );
-        await deps.clock.sleep(retryMs, stop);
-      }
+      const turned = await tryTurn(deps, queueTurn, () => this.#receiveOnce(queue, stop));
+      if (turned.kind === 'failed') await deps.clock.sleep(retryMs, stop);
     }
   }
 
   /** Handles one receive, and says how many messages it brought. Rejects if it fails. */
   async #receiveOnce(queue: InterruptionQueue, stop: StopSignal): Promise<number> {
-    return this.#context.deps.vitals.turn('interruptions', turnMsMax, async () => {
-      const messages = await queue.receive(stop);
-      if (messages.length >= handful) this.#callHelper(queue, stop);
-      await Promise.all(messages.map((message) => this.#handle(queue, message, stop)));
-      return messages.length;
-    });
+    const messages = await queue.receive(stop);
+    if (messages.length >= handful) this.#callHelper(queue, stop);
+    await Promise.all(messages.map((message) => this.#handle(queue, message, stop)));
+    return messages.length;
   }
 
   /** A full receive shows that more messages wait. A helper takes them until one brings none. */
   #callHelper(queue: InterruptionQueue, stop: StopSignal): void {
     const { receivers, receiversMax } = this.#context.config.interruption;
+    const { vitals } = this.#context.deps;
     if (receivers + this.#helpers.size >= receiversMax) return;
     const help = async (): Promise<void> => {
-      while (!stop.aborted && (await this.#receiveOnce(queue, stop)) > 0);
+      const once = (): Promise<number> => this.#receiveOnce(queue, stop);
+      while (!stop.aborted && (await vitals.turn(queueTurn.loop, queueTurn.msMax, once)) > 0);
     };
     // The lasting receivers tell of a queue that cannot be read.
     const helper = help()

@@ -12,8 +12,8 @@ import {
   podsWithoutRoom,
   type Retirement,
 } from '@dovetail/core-disruption';
-import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { countText, inParallel, Wake } from '@dovetail/service-kit';
+import { type StopSignal } from '@dovetail/core-ports';
+import { countText, inParallel, type LoopTurn, tryTurn, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { channelOf, source } from '../deps.js';
@@ -42,7 +42,12 @@ import type { Retirer } from './retirer.js';
 import { underUsed } from './under-used.js';
 
 /** A look at all commands that lasts longer is hung: far over the waits for answers of solvers. */
-const turnMsMax = 900_000;
+const commandsTurn: LoopTurn = {
+  loop: 'commands',
+  msMax: 900_000,
+  failure: 'commands-failed',
+  what: 'looking at commands failed',
+};
 /** Pause between two looks at the commands that are under way. It trades calls for their speed. */
 const lookMs = 1_000;
 /** How long a command that is over can be read. */
@@ -125,15 +130,8 @@ export class Commands {
   /** Looks at the commands; answers whether that went well. */
   async #turn(): Promise<boolean> {
     const { deps } = this.#context;
-    try {
-      await deps.vitals.turn('commands', turnMsMax, () => this.#look());
-      return true;
-    } catch (error) {
-      deps.metrics.count('dovetail_loop_failures_total', { loop: 'commands' });
-      const why = `looking at commands failed: ${messageOf(error)}; trying again`;
-      deps.log.warn('commands-failed', why);
-      return false;
-    }
+    const turned = await tryTurn(deps, commandsTurn, () => this.#look());
+    return turned.kind === 'done';
   }
 
   /** The nodes that carry the name of a command and do not end yet, as the watch shows them. */
