@@ -4,6 +4,7 @@ import { addCompletion } from './commands/completion.js';
 import { addConvert } from './commands/convert.js';
 import { addDecisions } from './commands/decisions.js';
 import { addExplain } from './commands/explain.js';
+import { addLab } from './commands/lab.js';
 import { addNatsUsers } from './commands/nats-users.js';
 import { addShadow } from './commands/shadow.js';
 import { addSimulate } from './commands/simulate.js';
@@ -31,6 +32,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addExplain(program, environment);
   addShadow(program, environment);
   addStatus(program, environment);
+  addLab(program);
   addNatsUsers(program, environment);
   addConvert(program);
   addUninstallCheck(program);
