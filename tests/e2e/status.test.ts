@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { untilRunning } from '@dovetail/test-support/cluster';
+import { claims, untilRunning } from '@dovetail/test-support/cluster';
 import { ranCommand } from '@dovetail/test-support/command';
 import { poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
@@ -14,20 +14,17 @@ type Status = {
   readonly waiting: readonly { readonly pod: string; readonly why: string }[];
 };
 
-describe('dovetail status, on a lab', () => {
+describe('dovetail status and explain, on a lab', () => {
   let at: TestWorld;
   let folder: string;
-  const status = async (...args: readonly string[]): Promise<string> => {
-    const where = ['--kubeconfig', at.lab.kubeconfig, '--nats', at.lab.natsUrl];
-    const cluster = ['--cluster', at.lab.options.clusterName];
-    const ended = await ranCommand({
-      name: 'cli',
-      folder,
-      args: ['status', ...where, ...cluster, ...args],
-    });
-    expect(ended).toMatchObject({ code: 0 });
+  const ran = async (code: number, ...args: readonly string[]): Promise<string> => {
+    const where = ['--nats', at.lab.natsUrl, '--cluster', at.lab.options.clusterName];
+    const ended = await ranCommand({ name: 'cli', folder, args: [...args, ...where] });
+    expect(ended).toMatchObject({ code });
     return ended.output;
   };
+  const status = (...args: readonly string[]): Promise<string> =>
+    ran(0, 'status', '--kubeconfig', at.lab.kubeconfig, ...args);
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'dovetail-status-'));
     at = await openWorld({ world: 'twin' });
@@ -65,4 +62,42 @@ describe('dovetail status, on a lab', () => {
     });
     expect(waiting?.why).toMatch(/c5\.large|cpu/);
   });
+
+  test('explain pod says at which step the pool fell out, and what would help', async () => {
+    const { waiting } = JSON.parse(await status('-o', 'json')) as Status;
+    const large = waiting.find(({ pod }) => pod.includes('large'))?.pod ?? '';
+    const text = await ran(0, 'explain', 'pod', large);
+    expect(text).toMatch(
+      /^pod default\/large-\S+: .*\n(unschedulable|plan) by (launcher|solver), /,
+    );
+    expect(text).toMatch(
+      /^\S+ +default +resources-too-large +\d+ of \d+ +the pod asks for 60 cpu/m,
+    );
+    expect(text).toMatch(/^remedy: ask for at most /m);
+  });
+
+  test('explain claim, pool and decision tell why a node was bought', async () => {
+    const [claim] = await claims(at);
+    const text = await ran(0, 'explain', 'claim', claim?.metadata.name ?? '');
+    expect(text).toMatch(/^admit +default +pool-chosen /m);
+    expect(text).toMatch(/^launch +- +fleet-choice /m);
+    expect(text).toMatch(/^c5\.large on-demand +0\.\d{4} +- +us-west-2[a-z]/m);
+    expect(text).toMatch(/HISTORY\nWHEN .*\n.* plan .*\n.* admit .*\n.* launch /);
+    expect(await ran(0, 'explain', 'pool', 'default')).toMatch(/^pool default: /);
+    expect(await ran(0, 'explain', 'decision', 'launch/')).toMatch(/\nFACTS\n[^]*^fleet/m);
+  });
+
+  test('explain says what to write if no decision is about the object', async () =>
+    expect(await ran(66, 'explain', 'pod', 'default/none')).toMatch(
+      /none of the \d+ kept decisions is about pod default\/none: write namespace\/name/,
+    ));
+
+  test('explain says that NATS is away, and how to name it', async () =>
+    expect(
+      await ranCommand({
+        name: 'cli',
+        folder,
+        args: ['explain', 'pod', 'default/x', '--nats', 'nats://127.0.0.1:1'],
+      }),
+    ).toMatchObject({ code: 69, output: expect.stringMatching(/give its address with --nats/) }));
 });

@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { connectKubernetes, namesCluster } from '@dovetail/adapter-kubernetes';
 import { type KubeReads, kubeResources, messageOf } from '@dovetail/core-ports';
 
-import { isLabKubeconfig, labAddress, labFiles } from '../lab/addresses.js';
+import { isLabKubeconfig, labAddress, labFiles, labNowMs } from '../lab/addresses.js';
 import type { BusRequest } from '../nats/connection.js';
+import { readDecisions } from '../nats/read-decisions.js';
 import type { Streams } from '../simulate/run.js';
 import { type ClusterObjects, clusterStatus } from './cluster-status.js';
-import { Decided } from './decided.js';
-import { readDecisions } from './read-decisions.js';
+import { Decided, decidedKinds } from './decided.js';
 import { statusExitCodes, type StatusRequest } from './request.js';
 import type { Status } from './status.js';
 import { statusText } from './text.js';
@@ -44,7 +44,10 @@ export async function runStatus(request: StatusRequest, output: Streams): Promis
     });
     const objects = await objectsOf(kube, request.namespace);
     output.progress('reading the decisions…');
-    const status = await withDecisions(clusterStatus(objects, Date.now()), busFor(request, isLab));
+    const status = await withDecisions(
+      clusterStatus(objects, isLab ? labNowMs() : Date.now()),
+      busFor(request, isLab),
+    );
     output.progress('');
     output.out(
       request.output === 'json'
@@ -75,7 +78,11 @@ async function withDecisions(status: Status, bus: BusRequest | undefined): Promi
       decisionsUnread: 'give the address of NATS with --nats or NATS_URL to see rounds and reasons',
     };
   const decided = new Decided(status.waiting);
-  const decisionsUnread = await readDecisions(bus, decided);
+  const decisionsUnread = await readDecisions(bus, {
+    name: 'dovetail status',
+    kinds: decidedKinds,
+    take: (decision) => decided.take(decision),
+  });
   return {
     ...decided.into(status, Date.parse(status.time)),
     ...(decisionsUnread === undefined ? {} : { decisionsUnread }),
