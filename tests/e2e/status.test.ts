@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,11 +16,30 @@ type Status = {
   readonly waiting: readonly { readonly pod: string; readonly why: string }[];
 };
 
-describe('dovetail status and explain, on a lab', () => {
+/** A built command on a terminal of 110 columns and 30 rows. */
+function onTerminal(args: readonly string[]) {
+  const cli = join(import.meta.dirname, '..', '..', 'dist', 'cli.js');
+  const typed = `stty cols 110 rows 30; exec ${[process.execPath, cli, ...args].join(' ')}`;
+  const child = spawn('/usr/bin/script', ['-qec', typed, '/dev/null'], {
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  return {
+    text: () => text,
+    type: (keys: string) => child.stdin.write(keys),
+    ended: new Promise<number | null>((resolve) => child.on('close', resolve)),
+  };
+}
+
+describe('dovetail status, explain and top, on a lab', () => {
   let at: TestWorld;
   let folder: string;
   const ran = async (code: number, ...args: readonly string[]): Promise<string> => {
-    const where = ['--nats', at.lab.natsUrl, '--cluster', at.lab.options.clusterName];
+    const bus = ['--nats', at.lab.natsUrl, '--cluster', at.lab.options.clusterName];
+    const where = args[0] === 'top' ? [] : bus;
     const ended = await ranCommand({ name: 'cli', folder, args: [...args, ...where] });
     expect(ended).toMatchObject({ code });
     return ended.output;
@@ -100,4 +121,34 @@ describe('dovetail status and explain, on a lab', () => {
         args: ['explain', 'pod', 'default/x', '--nats', 'nats://127.0.0.1:1'],
       }),
     ).toMatchObject({ code: 69, output: expect.stringMatching(/give its address with --nats/) }));
+
+  test('top shows each node with its fill, price and what comes next, once in a pipe', async () => {
+    const text = await ran(0, 'top', '--kubeconfig', at.lab.kubeconfig);
+    expect(text).toMatch(
+      /^1 node · ~?\$0\.\d+\/h · CPU \d+ % · memory \d+ % · 1 pod without a node$/m,
+    );
+    expect(text).toMatch(
+      /^ip-\S+ +default +c5\.large +on-demand +us-west-2[a-z] +\d+ % +\d+ % +\d+ +~?0\.\d{4} +\S.* +expires in 29d 23h$/m,
+    );
+    expect(await ran(0, 'top', '--kubeconfig', at.lab.kubeconfig, '--pool', 'none')).toMatch(
+      /^0 nodes .*\nno node of ours, or none that the flags choose\n$/,
+    );
+  });
+
+  const script = existsSync('/usr/bin/script');
+  if (!script)
+    process.stdout.write('LEFT OUT: top on a terminal: there is no /usr/bin/script to make one\n');
+  test.runIf(script)('top on a terminal is live, follows the cluster, and ends by q', async () => {
+    const screen = onTerminal(['top', '--kubeconfig', at.lab.kubeconfig, '--interval', '200ms']);
+    await eventually('a row with a bar', () =>
+      Promise.resolve(/ip-\S+ .*[█░]{10} +\d+ %/.test(screen.text())),
+    );
+    const more = { name: 'more', cpu: '700m', memory: '100Mi', replicas: 2 };
+    await at.kube.putManifests(deploymentManifest(more));
+    await eventually('the second node', () => Promise.resolve(/2 nodes/.test(screen.text())));
+    screen.type('q');
+    expect(await screen.ended).toBe(0);
+    // The terminal gets its own screen and its cursor back.
+    expect(screen.text()).toMatch(/\u001b\[\?25h\u001b\[\?1049l\s*$/);
+  });
 });

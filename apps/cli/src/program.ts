@@ -9,6 +9,7 @@ import { addNatsUsers } from './commands/nats-users.js';
 import { addShadow } from './commands/shadow.js';
 import { addSimulate } from './commands/simulate.js';
 import { addStatus } from './commands/status.js';
+import { addTop } from './commands/top.js';
 import { addUninstallCheck } from './commands/uninstall-check.js';
 
 /** The version of the package; a test compares them. */
@@ -32,6 +33,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addExplain(program, environment);
   addShadow(program, environment);
   addStatus(program, environment);
+  addTop(program, environment);
   addLab(program);
   addNatsUsers(program, environment);
   addConvert(program);

@@ -208,8 +208,11 @@ const decisionsHint = (lab: Lab): string =>
   npx dovetail decisions${clusterFlag(lab)}
   # who leads, nodes and prices, what waits and why
   npx dovetail status${clusterFlag(lab)}
-  # why a node stays or goes
+  # nodes as they fill; q ends
+  npx dovetail top
+  # why a node stays or goes, and why a pod waits; also pool, claim and decision
   npx dovetail explain node NAME
+  npx dovetail explain pod default/NAME${clusterFlag(lab)}
 `
     : `  # what Karpenter did
   tail -f ${labDir}/logs/karpenter.log
