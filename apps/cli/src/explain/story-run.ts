@@ -16,7 +16,7 @@ export type StoryRequest = {
   readonly layout: Layout;
 };
 
-/** What to try when no kept decision is about an object. */
+/** The remedy when no kept decision is about an object. */
 const remedies: Readonly<Record<StoryKind, string>> = {
   pod: 'write namespace/name; services decide on a pod once kube-scheduler finds no room for it (dovetail status shows pods that wait)',
   claim: 'write the name of a NodeClaim (kubectl get nodeclaims), or of its node or instance',

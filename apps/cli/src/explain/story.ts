@@ -6,7 +6,7 @@ import { Selection } from '../decisions/selection.js';
 /** The kinds of objects that the kept decisions explain. The reaper explains nodes. */
 export type StoryKind = 'pod' | 'pool' | 'claim' | 'decision';
 
-/** What is known of an object: the decision that settled it, and its history. */
+/** The knowledge about an object: the decision that settled it, and its history. */
 export type Story = {
   readonly kind: StoryKind;
   readonly name: string;

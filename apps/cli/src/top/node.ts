@@ -24,7 +24,7 @@ export type NodeState = (typeof nodeStates)[number];
 /** The pods' requests of what a node can give: `cpu` in millicores, memory in bytes. */
 export type Fill = { readonly requested: number; readonly allocatable: number };
 
-/** What the pods of a node request together. */
+/** The requests of all pods of a node. */
 export type Use = {
   readonly cpu: number;
   readonly memory: number;

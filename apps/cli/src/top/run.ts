@@ -25,7 +25,7 @@ export type TopRequest = {
 };
 
 /** Exit codes: done; bad flags; the cluster cannot be read (EX_UNAVAILABLE). */
-export const topExitCodes = { done: 0, badInput: 64, unavailable: 69 } as const;
+const topExitCodes = { done: 0, badInput: 64, unavailable: 69 } as const;
 
 /** A terminal that is drawn over and over. */
 export type Screen = {
