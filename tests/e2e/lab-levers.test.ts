@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes/manifests';
 import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { type Ended, ranCommand } from '@dovetail/test-support/command';
+import { schemaFaults } from '@dovetail/test-support/schemas';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -54,6 +55,7 @@ describe('dovetail lab, in the folder of a lab', () => {
     ranCommand({ name: 'cli', folder, args: ['lab', ...args] });
   const instances = async (): Promise<readonly Instance[]> => {
     const { output } = await lever('instances', '-o', 'json');
+    expect(schemaFaults('lab-instances', output)).toEqual([]);
     return (JSON.parse(output) as { readonly instances: readonly Instance[] }).instances;
   };
   /** Runs a pod of its own, and resolves to its node's instance. */

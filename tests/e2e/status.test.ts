@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { claims, untilRunning } from '@dovetail/test-support/cluster';
 import { ranCommand } from '@dovetail/test-support/command';
 import { poolReady } from '@dovetail/test-support/placement';
+import { schemaFaults, type SchemaName } from '@dovetail/test-support/schemas';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -133,6 +134,22 @@ describe('dovetail status, explain and top, on a lab', () => {
     expect(await ran(0, 'top', '--kubeconfig', at.lab.kubeconfig, '--pool', 'none')).toMatch(
       /^0 nodes .*\nno node of ours, or none that the flags choose\n$/,
     );
+  });
+
+  test('JSON of each command follows its published schema, field by field', async () => {
+    const kubeconfig = ['--kubeconfig', at.lab.kubeconfig];
+    const json = ['-o', 'json'];
+    const decisions = (await ran(0, 'decisions', ...json)).trim().split('\n');
+    const [claim] = await claims(at);
+    const texts: readonly (readonly [SchemaName, string])[] = [
+      ['status', await status(...json)],
+      ['top', await ran(0, 'top', ...kubeconfig, ...json)],
+      ['explain', await ran(0, 'explain', 'claim', claim?.metadata.name ?? '', ...json)],
+      ['explain', await ran(0, 'explain', 'pool', 'default', ...json)],
+      ...decisions.map((line) => ['decision', line] as const),
+    ];
+    for (const [name, text] of texts) expect(schemaFaults(name, text), text).toEqual([]);
+    expect(schemaFaults('status', '{"schema":"dovetail.sh/status/v1"}')).not.toEqual([]);
   });
 
   const script = existsSync('/usr/bin/script');
