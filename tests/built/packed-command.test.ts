@@ -62,6 +62,19 @@ describe('the command, installed in an empty folder', () => {
       cost: { hourly: expect.any(Number), bound: expect.any(String) },
     });
   });
+  test('installs for a whole machine, where the shell finds it by its name', () => {
+    const prefix = join(scratch, 'global');
+    npm('install', '--global', '--offline', '--prefix', prefix, join(scratch, tarball));
+    const found = spawnSync('dovetail', ['lab', 'clock', '1h'], {
+      cwd: scratch,
+      encoding: 'utf8',
+      env: { PATH: `${join(prefix, 'bin')}:${process.env.PATH ?? ''}` },
+    });
+    expect(found).toMatchObject({
+      status: 69,
+      stderr: expect.stringMatching(/^no lab runs in this folder/),
+    });
+  });
   test('brings the licences of what is in it', () => {
     const installed = join(scratch, 'node_modules/@dovetail/cli');
     expect(readdirSync(installed)).toEqual(expect.arrayContaining(['LICENSE', 'NOTICE']));

@@ -4,10 +4,12 @@ import { addCompletion } from './commands/completion.js';
 import { addConvert } from './commands/convert.js';
 import { addDecisions } from './commands/decisions.js';
 import { addExplain } from './commands/explain.js';
+import { addLab } from './commands/lab.js';
 import { addNatsUsers } from './commands/nats-users.js';
 import { addShadow } from './commands/shadow.js';
 import { addSimulate } from './commands/simulate.js';
 import { addStatus } from './commands/status.js';
+import { addTop } from './commands/top.js';
 import { addUninstallCheck } from './commands/uninstall-check.js';
 
 /** The version of the package; a test compares them. */
@@ -31,6 +33,8 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addExplain(program, environment);
   addShadow(program, environment);
   addStatus(program, environment);
+  addTop(program, environment);
+  addLab(program);
   addNatsUsers(program, environment);
   addConvert(program);
   addUninstallCheck(program);

@@ -24,10 +24,11 @@ import { autoscalerOf, labOptions } from './options.js';
 /** The folder of the lab that `make lab` leaves running. */
 const labDir = '.lab';
 const pidFile = join(labDir, 'pid');
-/** The files in which `dovetail` finds the bus and the reaper of this folder's lab. */
+/** The files in which `dovetail` finds the bus, reaper and cloud twin of this folder's lab. */
 const addressFiles = {
   nats: join(labDir, 'nats-url'),
   reaper: join(labDir, 'reaper-url'),
+  cloud: join(labDir, 'cloud-url'),
 } as const;
 
 /** Enough to build a control plane and Karpenter on two busy cores. */
@@ -130,11 +131,12 @@ async function supervise(): Promise<void> {
   await rm(pidFile, { force: true });
 }
 
-/** Leaves the addresses of the lab's bus and reaper. Karpenter has neither. */
-async function writeAddresses({ natsUrl, parts }: Lab): Promise<void> {
+/** Leaves the addresses of the lab's parts. Karpenter has neither bus nor reaper. */
+async function writeAddresses({ natsUrl, cloudUrl, parts }: Lab): Promise<void> {
   const reaper = (parts.get('reaper') ?? parts.get('services'))?.httpUrl;
   if (natsUrl !== '') await writeFile(addressFiles.nats, natsUrl);
   if (reaper !== undefined) await writeFile(addressFiles.reaper, reaper);
+  await writeFile(addressFiles.cloud, cloudUrl);
 }
 
 function removeAddresses(): void {
@@ -189,9 +191,14 @@ ${kubectl}  # a NodePool, its class and a deployment
   kubectl wait nodepool/default --for=condition=Ready
   kubectl scale deployment/inflate --replicas=20
   kubectl get nodeclaims -o wide
-${decisionsHint(lab)}  kubectl scale deployment/inflate --replicas=0
+${decisionsHint(lab)}${leversHint}  kubectl scale deployment/inflate --replicas=0
   # end it
   make lab-down
+`;
+
+/** The levers are the cloud twin's, so Karpenter has them too. */
+const leversHint = `  # let AWS misbehave: interrupt, drain-zone, fail, price, clock and more
+  npx dovetail lab --help
 `;
 
 /** Karpenter publishes no decisions; its log says what it did. */
@@ -201,8 +208,11 @@ const decisionsHint = (lab: Lab): string =>
   npx dovetail decisions${clusterFlag(lab)}
   # who leads, nodes and prices, what waits and why
   npx dovetail status${clusterFlag(lab)}
-  # why a node stays or goes
+  # nodes as they fill; q ends
+  npx dovetail top
+  # why a node stays or goes, and why a pod waits; also pool, claim and decision
   npx dovetail explain node NAME
+  npx dovetail explain pod default/NAME${clusterFlag(lab)}
 `
     : `  # what Karpenter did
   tail -f ${labDir}/logs/karpenter.log

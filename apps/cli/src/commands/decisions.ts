@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DecisionsRequest } from '../decisions/request.js';
 import { terminal } from '../terminal.js';
 import { type BusFlags, busRequestOf, type Environment, withConnection } from './bus-flags.js';
+import { terminalLayout } from './layouts.js';
 
 /**
  * The kinds of decisions. The list is repeated here so that parsing a command line does not load
@@ -45,11 +46,13 @@ type Flags = BusFlags & {
   readonly pool?: string;
   readonly about?: string;
   readonly since?: number;
+  readonly wide: boolean;
 };
 
 const requestOf = (flags: Flags, environment: Environment): DecisionsRequest => ({
   follow: flags.follow,
   output: flags.output,
+  layout: terminalLayout(flags),
   ...busRequestOf(flags, environment),
   ...(flags.kind === undefined ? {} : { kinds: flags.kind }),
   ...(flags.pool === undefined ? {} : { pool: flags.pool }),
@@ -88,6 +91,7 @@ const withSelection = (command: Command): Command =>
       '--about <object>',
       'only decisions about this pod (namespace/name), node, claim or instance, and the claims that they name',
     )
+    .option('--wide', "whole lines, even if they are longer than the terminal's", false)
     .option(
       '--since <duration>',
       'only decisions of this last period, such as 1h (default: all that NATS keeps)',

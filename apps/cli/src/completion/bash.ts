@@ -1,39 +1,48 @@
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 
-const choicesOf = ({ argChoices = [] }: Option): readonly string[] => argChoices;
+import { type CommandWords, commandWords, subcommandsOf } from './words.js';
 
 /** The words that may come at one place of a command line; empty: the names of files. */
-type Words = { readonly pattern: string; readonly words: readonly string[] };
+type Place = { readonly pattern: string; readonly words: readonly string[] };
 
-function wordsOf(command: Command): readonly Words[] {
-  const name = command.name();
-  const { options } = command;
-  const values = options
-    .filter((option) => option.required || option.optional)
-    .flatMap((option) =>
-      [option.short, option.long]
-        .filter((flag) => flag !== undefined)
-        .map((flag) => ({ pattern: `${name}:${flag}`, words: choicesOf(option) })),
+function placesOf({ path, subcommands, flags, firsts }: CommandWords): readonly Place[] {
+  const at = path.join(' ');
+  const values = flags
+    .filter(({ takesValue }) => takesValue)
+    .flatMap(({ long, short, choices }) =>
+      [short, long].flatMap((flag) =>
+        flag === undefined ? [] : [{ pattern: `'${at}:${flag}'`, words: choices }],
+      ),
     );
-  const flags = [...options.flatMap(({ long }) => long ?? []), '--help'];
-  const firsts = command.registeredArguments[0]?.argChoices ?? [];
-  return [...values, { pattern: `${name}:*`, words: [...firsts, ...flags] }];
+  const words = [
+    ...subcommands.map(({ word }) => word),
+    ...firsts,
+    ...flags.map(({ long }) => long),
+  ];
+  return [...values, { pattern: `'${at}:'*`, words }];
 }
 
 /** A script by which bash completes subcommands, flags, and the values that a flag may have. */
 export function bashCompletion(program: Command): string {
-  const names = program.commands.map((command) => command.name());
-  const cases = program.commands
-    .flatMap(wordsOf)
+  const all = commandWords(program);
+  const names = subcommandsOf(program).map(({ word }) => word);
+  const parents = all
+    .filter(({ subcommands }) => subcommands.length > 0)
+    .map(({ path }) => path[0]);
+  const cases = all
+    .flatMap(placesOf)
     .map(({ pattern, words }) => `    ${pattern}) words='${words.join(' ')}' ;;`);
   return `# dovetail completion bash
 _dovetail() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" words=''
+  local current="\${COMP_WORDS[COMP_CWORD]}" words='' at="\${COMP_WORDS[1]}"
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W '${names.join(' ')} --help --version' -- "$current"))
     return
   fi
-  case "\${COMP_WORDS[1]}:\${COMP_WORDS[COMP_CWORD-1]}" in
+  if [ "$COMP_CWORD" -gt 2 ]; then
+    case "$at" in ${parents.join('|')}) at="$at \${COMP_WORDS[2]}" ;; esac
+  fi
+  case "$at:\${COMP_WORDS[COMP_CWORD-1]}" in
 ${cases.join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))

@@ -1,5 +1,6 @@
 import type { DecisionKind } from '@dovetail/contracts';
 
+import type { Layout } from '../layout/columns.js';
 import type { BusRequest } from '../nats/connection.js';
 
 /** The request of one command line. */
@@ -7,6 +8,8 @@ export type DecisionsRequest = BusRequest & {
   /** Follow new decisions, instead of ending at the last decision kept. */
   readonly follow: boolean;
   readonly output: 'table' | 'json';
+  /** Absent: rows have any length. */
+  readonly layout?: Layout;
   readonly kinds?: readonly DecisionKind[];
   /** A NodePool's name, or kind and name. */
   readonly pool?: string;

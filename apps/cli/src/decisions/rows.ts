@@ -1,5 +1,7 @@
 import type { Decision } from '@dovetail/contracts';
 
+import { type Layout, shortened } from '../layout/columns.js';
+
 const header = ['TIME', 'KIND', 'POOL', 'SUMMARY', 'PRICE $/H', 'REASONS'] as const;
 /**
  * Widths that fit most rows, so that a growing table seldom shifts. A longer sentence spills over.
@@ -43,12 +45,23 @@ function cellsOf(decision: Decision): readonly string[] {
 export const jsonLine = (decision: Decision): string =>
   `${JSON.stringify({ time: new Date(decision.atMs).toISOString(), ...decision })}\n`;
 
+/** The place of the sentence, which shortens on a terminal. */
+const summaryColumn = 3;
+/** The least width of a shortened sentence. */
+const summaryLeast = 24;
+
 /** A table that may be printed in pieces. Columns keep their greatest width so far. */
 export class Table {
+  readonly #layout: Layout;
   #widths: readonly number[] = header.map((name, column) =>
     Math.max(name.length, widthLeast[column] ?? 0),
   );
   #begun = false;
+
+  /** On a terminal the sentence shortens, so that no row is longer than its width. */
+  constructor(layout: Layout = {}) {
+    this.#layout = layout;
+  }
 
   /** The lines of these decisions, with the header before the first ones. */
   lines(decisions: readonly Decision[]): string {
@@ -61,14 +74,29 @@ export class Table {
     );
     const shown = this.#begun ? rows : [header, ...rows];
     this.#begun = true;
-    return shown
-      .map(
-        (row) =>
-          `${row
-            .map((cell, column) => cell.padEnd(this.#widths[column] ?? 0))
-            .join('  ')
-            .trimEnd()}\n`,
-      )
-      .join('');
+    return shown.map((row) => `${this.#line(row)}\n`).join('');
+  }
+
+  #line(row: readonly string[]): string {
+    const { width } = this.#layout;
+    const summary = row[summaryColumn] ?? '';
+    const padded = (text: string): string =>
+      row
+        .map((cell, column) => (column === summaryColumn ? text : cell))
+        .map((cell, column) => cell.padEnd(this.#widths[column] ?? 0))
+        .join('  ')
+        .trimEnd();
+    const line = padded(summary);
+    if (width === undefined || line.length <= width) return line;
+    const length = Math.max(summaryLeast, summary.length - (line.length - width));
+    const cells = row.map((cell, column) =>
+      column === summaryColumn ? shortened(summary, length).padEnd(length) : cell,
+    );
+    const fixed = cells.map((cell, column) =>
+      column === summaryColumn
+        ? cell
+        : cell.padEnd(column < summaryColumn ? (this.#widths[column] ?? 0) : 0),
+    );
+    return shortened(fixed.join('  ').trimEnd(), width);
   }
 }

@@ -77,7 +77,7 @@ async function print(
   stop: AbortSignal,
 ): Promise<void> {
   const selection = new Selection(request, Date.now());
-  const table = new Table();
+  const table = new Table(request.layout);
   const kept: Decision[] = [];
   let live = false;
   let [read, shown] = [0, 0];

@@ -8,7 +8,8 @@ export type Layout = {
 const leastWidth = 12;
 const gap = '  ';
 
-const shortened = (text: string, width: number): string =>
+/** The text, cut to a width; the last character then says that more follows. */
+export const shortened = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 
 /**

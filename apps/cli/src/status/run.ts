@@ -1,50 +1,30 @@
-import { existsSync } from 'node:fs';
-
-import { connectKubernetes, namesCluster } from '@dovetail/adapter-kubernetes';
 import { type KubeReads, kubeResources, messageOf } from '@dovetail/core-ports';
 
-import { isLabKubeconfig, labAddress, labFiles } from '../lab/addresses.js';
+import { clusterOf } from '../cluster/access.js';
+import { labAddress } from '../lab/addresses.js';
 import type { BusRequest } from '../nats/connection.js';
+import { readDecisions } from '../nats/read-decisions.js';
 import type { Streams } from '../simulate/run.js';
 import { type ClusterObjects, clusterStatus } from './cluster-status.js';
-import { Decided } from './decided.js';
-import { readDecisions } from './read-decisions.js';
+import { Decided, decidedKinds } from './decided.js';
 import { statusExitCodes, type StatusRequest } from './request.js';
 import type { Status } from './status.js';
 import { statusText } from './text.js';
 
-/** The longest wait for one list of the API server, in milliseconds. */
-const timeoutMs = 30_000;
-
-const silent = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
-
-/** A lab leaves its kubeconfig when it ends, and takes its addresses away. A demo has none here. */
-const labKubeconfig = (): string | undefined =>
-  labAddress('nats') !== undefined && existsSync(labFiles.kubeconfig)
-    ? labFiles.kubeconfig
-    : undefined;
-
 /** Reads a cluster once, and prints its status. It writes nothing. Resolves to the exit code. */
 export async function runStatus(request: StatusRequest, output: Streams): Promise<number> {
-  const path = request.kubeconfig ?? (request.labFirst ? labKubeconfig() : undefined);
-  const isLab = path !== undefined && isLabKubeconfig(path);
+  let name = 'the cluster';
   try {
-    if (!namesCluster(path)) throw new Error('no kubeconfig names a cluster');
+    const cluster = clusterOf(request);
+    const { kube, isLab } = cluster;
+    name = cluster.name;
     output.progress('reading the cluster…');
-    const kube = connectKubernetes({
-      ...(path === undefined ? {} : { kubeconfigPath: path }),
-      timeoutMs,
-      log: silent,
-      mayWrite: () => false,
-    });
     const objects = await objectsOf(kube, request.namespace);
     output.progress('reading the decisions…');
-    const status = await withDecisions(clusterStatus(objects, Date.now()), busFor(request, isLab));
+    const status = await withDecisions(
+      clusterStatus(objects, cluster.nowMs()),
+      busFor(request, isLab),
+    );
     output.progress('');
     output.out(
       request.output === 'json'
@@ -54,9 +34,8 @@ export async function runStatus(request: StatusRequest, output: Streams): Promis
     return statusExitCodes.done;
   } catch (error) {
     output.progress('');
-    const of = isLab ? `the lab of ${path}` : 'the cluster';
     output.err(
-      `${of} cannot be read (${messageOf(error)}): check --kubeconfig or KUBECONFIG, and the right to list nodes, pods, NodeClaims, NodePools and Leases\n`,
+      `${name} cannot be read (${messageOf(error)}): check --kubeconfig or KUBECONFIG, and the right to list nodes, pods, NodeClaims, NodePools and Leases\n`,
     );
     return statusExitCodes.unavailable;
   }
@@ -75,7 +54,11 @@ async function withDecisions(status: Status, bus: BusRequest | undefined): Promi
       decisionsUnread: 'give the address of NATS with --nats or NATS_URL to see rounds and reasons',
     };
   const decided = new Decided(status.waiting);
-  const decisionsUnread = await readDecisions(bus, decided);
+  const decisionsUnread = await readDecisions(bus, {
+    name: 'dovetail status',
+    kinds: decidedKinds,
+    take: (decision) => decided.take(decision),
+  });
   return {
     ...decided.into(status, Date.parse(status.time)),
     ...(decisionsUnread === undefined ? {} : { decisionsUnread }),

@@ -1,4 +1,5 @@
 import { columns, type Layout } from '../layout/columns.js';
+import { countText } from '../layout/counts.js';
 import { periodText } from '../layout/periods.js';
 import type { Fill, NodesStatus, ServiceStatus, Status } from './status.js';
 
@@ -19,9 +20,6 @@ export function statusText(status: Status, layout: Layout = {}): string {
 }
 
 const section = (title: string, text: string): string => `${title}\n${text}`;
-
-const countText = (count: number, one: string): string =>
-  `${String(count)} ${one}${count === 1 ? '' : 's'}`;
 
 const dollars = (micros: number, digits: number): string => `$${(micros / 1e6).toFixed(digits)}`;
 

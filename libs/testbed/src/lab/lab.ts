@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { isUnavailable, type Unavailable } from '../obtain/obtained.js';
@@ -113,12 +113,12 @@ export async function startReplica(lab: Lab, name: string): Promise<RunningPart>
 }
 
 /**
- * Adds to the offset in the file. The file is replaced at once, so that no reader finds it empty.
+ * Adds to the offset in the file, which `dovetail lab clock` adds to as well. The file is replaced
+ * at once, so that no reader finds it empty.
  */
 function clockAdvancer(clockFile: string): Lab['advanceClock'] {
-  let offsetMs = 0;
   return async (byMs) => {
-    offsetMs += byMs;
+    const offsetMs = Number(await readFile(clockFile, 'utf8')) + byMs;
     await writeFile(`${clockFile}.new`, String(offsetMs));
     await rename(`${clockFile}.new`, clockFile);
   };

@@ -180,9 +180,10 @@ export class Gate {
     else this.#latencies.delete(action);
   }
 
-  /** Replaces the action's bucket with a full one, or removes its limit. */
-  setBucket(action: string, bucket: Bucket | 'none'): void {
-    this.#overrides.set(action, bucket);
+  /** Replaces the action's bucket with a full one, removes its limit, or gives its own back. */
+  setBucket(action: string, bucket: Bucket | 'none' | 'documented'): void {
+    if (bucket === 'documented') this.#overrides.delete(action);
+    else this.#overrides.set(action, bucket);
     this.#levels.delete(action);
   }
 

@@ -4,7 +4,6 @@ import { messageOf } from '@dovetail/core-ports';
 
 import { neighboursOf } from '../foundation/account.js';
 import { AwsFault } from '../foundation/aws-fault.js';
-import type { Bucket, OrderedFailure } from '../foundation/gate.js';
 import { accountPolicy } from '../parts/account-policy.js';
 import type { HealthStatus } from '../parts/instances.js';
 import type { Notice } from '../parts/notices.js';
@@ -12,8 +11,17 @@ import { PolicyError } from '../policy/policy.js';
 import type { CloudEvent, CloudTwin } from '../twin/cloud-twin.js';
 import { hourlyPriceOf } from '../twin/instance-price.js';
 import type { Machine } from '../twin/machine.js';
-import { integerIn, refuseOthers, requiredText, textIn, textsIn } from './json-fields.js';
+import {
+  integerIn,
+  oneOf,
+  refuseOthers,
+  requiredInteger,
+  requiredText,
+  textIn,
+  textsIn,
+} from './json-fields.js';
 import type { JsonObject } from './operation.js';
+import { orderFailure, setCapacity, setLimit, setPrices } from './order-controls.js';
 import { servedActions } from './served.js';
 
 /** A request to the control API, under `/_twin/`. */
@@ -28,77 +36,6 @@ type Answer = { readonly status: number; readonly value: unknown };
 type Control = (twin: CloudTwin, body: JsonObject) => unknown;
 
 const done = { ok: true };
-
-function requiredInteger(body: JsonObject, name: string): number {
-  const value = integerIn(body, name);
-  if (value === undefined) throw new AwsFault('ValidationException', `${name} is required`);
-  return value;
-}
-
-function oneOf<T extends string>(
-  body: JsonObject,
-  name: string,
-  allowed: readonly T[],
-): T | undefined {
-  const value = textIn(body, name);
-  if (value === undefined) return undefined;
-  const found = allowed.find((one) => one === value);
-  if (found === undefined)
-    throw new AwsFault(
-      'ValidationException',
-      `${name}: ${value} is not one of ${allowed.join(', ')}`,
-    );
-  return found;
-}
-
-function setCapacity(twin: CloudTwin, body: JsonObject): unknown {
-  refuseOthers(body, ['instanceType', 'zone', 'capacityType', 'free']);
-  const free = body['free'] === 'unlimited' ? 'unlimited' : requiredInteger(body, 'free');
-  const [instanceType, zone, capacityType] = [
-    textIn(body, 'instanceType'),
-    textIn(body, 'zone'),
-    oneOf(body, 'capacityType', ['on-demand', 'spot']),
-  ];
-  twin.setCapacity({
-    free,
-    ...(instanceType === undefined ? {} : { instanceType }),
-    ...(zone === undefined ? {} : { zone }),
-    ...(capacityType === undefined ? {} : { capacityType }),
-  });
-  return done;
-}
-
-function setLimit(twin: CloudTwin, body: JsonObject): unknown {
-  refuseOthers(body, ['action', 'capacity', 'refillPerSecond', 'none']);
-  const bucket: Bucket | 'none' =
-    body['none'] === true
-      ? 'none'
-      : {
-          capacity: requiredInteger(body, 'capacity'),
-          refillPerSecond: requiredInteger(body, 'refillPerSecond'),
-        };
-  twin.gate.setBucket(requiredText(body, 'action'), bucket);
-  return done;
-}
-
-function fail(twin: CloudTwin, body: JsonObject): unknown {
-  refuseOthers(body, ['action', 'code', 'message', 'status', 'times', 'when']);
-  const [message, status, when] = [
-    textIn(body, 'message'),
-    integerIn(body, 'status'),
-    oneOf(body, 'when', ['before', 'after']),
-  ];
-  const order: OrderedFailure = {
-    action: requiredText(body, 'action'),
-    code: requiredText(body, 'code'),
-    times: integerIn(body, 'times') ?? 1,
-    ...(message === undefined ? {} : { message }),
-    ...(status === undefined ? {} : { status }),
-    ...(when === undefined ? {} : { when }),
-  };
-  twin.gate.fail(order);
-  return done;
-}
 
 function notify(twin: CloudTwin, body: JsonObject): unknown {
   const kind = oneOf(body, 'kind', [
@@ -240,7 +177,12 @@ const controls: Readonly<Record<string, Control>> = {
   'GET queue': (twin) => twin.queue.depth(),
   'POST capacity': setCapacity,
   'POST limits': setLimit,
-  'POST fail': fail,
+  'POST prices': setPrices,
+  'POST fail': orderFailure,
+  'DELETE fail': (twin) => {
+    twin.gate.endFailures();
+    return done;
+  },
   'POST latency': (twin, body) => {
     twin.gate.setLatency(requiredText(body, 'action'), requiredInteger(body, 'ms'));
     return done;

@@ -27,6 +27,26 @@ export function integerIn(input: JsonObject, name: string): number | undefined {
   return value;
 }
 
+/** A whole number that must be there. */
+export function requiredInteger(body: JsonObject, name: string): number {
+  const value = integerIn(body, name);
+  if (value === undefined) throw invalid(`${name} is required`);
+  return value;
+}
+
+/** A text member that is one of these; undefined when absent. */
+export function oneOf<T extends string>(
+  body: JsonObject,
+  name: string,
+  allowed: readonly T[],
+): T | undefined {
+  const value = textIn(body, name);
+  if (value === undefined) return undefined;
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) throw invalid(`${name}: ${value} is not one of ${allowed.join(', ')}`);
+  return found;
+}
+
 /** A list of texts; empty when absent. */
 export function textsIn(input: JsonObject, name: string): readonly string[] {
   const value = input[name];

@@ -1,0 +1,57 @@
+import { labNowMs } from '../lab/addresses.js';
+import type { Layout } from '../layout/columns.js';
+import type { BusRequest } from '../nats/connection.js';
+import { readDecisions } from '../nats/read-decisions.js';
+import type { Streams } from '../simulate/run.js';
+import { explainExitCodes } from './request.js';
+import { type StoryKind, StoryTeller } from './story.js';
+import { storyJson, storyText } from './story-text.js';
+
+/** The request of one command line. */
+export type StoryRequest = {
+  readonly kind: StoryKind;
+  readonly name: string;
+  readonly bus: BusRequest;
+  readonly output: 'table' | 'json';
+  readonly layout: Layout;
+};
+
+/** The remedy when no kept decision is about an object. */
+const remedies: Readonly<Record<StoryKind, string>> = {
+  pod: 'write namespace/name; services decide on a pod once kube-scheduler finds no room for it (dovetail status shows pods that wait)',
+  claim: 'write the name of a NodeClaim (kubectl get nodeclaims), or of its node or instance',
+  pool: 'write the name of a NodePool, or Provisioner/name',
+  decision: 'write the id, or its beginning, as dovetail decisions -o json prints it',
+};
+
+/**
+ * Explains an object by the kept decisions, which it reads to their end. Resolves to the exit code.
+ */
+export async function runStory(request: StoryRequest, output: Streams): Promise<number> {
+  const { kind, name, bus } = request;
+  const teller = new StoryTeller(kind, name);
+  let read = 0;
+  output.progress('reading the decisions…');
+  const unread = await readDecisions(bus, {
+    name: 'dovetail explain',
+    take: (decision) => {
+      read += 1;
+      if (read % 1_000 === 0) output.progress(`reading the decisions… ${String(read)}`);
+      teller.take(decision);
+    },
+  });
+  output.progress('');
+  const story = teller.story();
+  if (unread !== undefined) output.err(`${unread}\n`);
+  if (story === undefined) {
+    if (unread !== undefined) return explainExitCodes.unavailable;
+    output.err(
+      `none of the ${String(read)} kept decisions is about ${kind} ${name}: ${remedies[kind]}\n`,
+    );
+    return explainExitCodes.notFound;
+  }
+  output.out(
+    request.output === 'json' ? storyJson(story) : storyText(story, labNowMs(), request.layout),
+  );
+  return explainExitCodes.done;
+}
