@@ -25,13 +25,6 @@ const found: readonly Found[] = [
     seed: 3,
   },
   {
-    place: `${disruption}/rules/costs.ts`,
-    from: "Pick<NodeView, 'claim' | 'priceMicrosPerHour'>): number => priceMicrosPerHour;",
-    to: "Pick<NodeView, 'claim' | 'priceMicrosPerHour'>): number => nodePriceOf(claim)?.priceMicrosPerHour ?? priceMicrosPerHour;",
-    means: 'a node counts at the price of its launch day',
-    seed: 4,
-  },
-  {
     place: `${disruption}/consolidation/replacement.ts`,
     from: 'const spotTypesMin = 15;',
     to: 'const spotTypesMin = 1;',
@@ -67,13 +60,6 @@ const found: readonly Found[] = [
     seed: 3,
   },
   {
-    place: `${disruption}/consolidation/restraint.ts`,
-    from: 'nowMs - moved.atMs < movePauseMs ? moved : undefined',
-    to: 'nowMs + movePauseMs < 0 ? moved : undefined',
-    means: 'pods that a command has just moved are moved on by the next',
-    seed: 1,
-  },
-  {
     place: `${disruption}/consolidation/removal.ts`,
     from: '(consolidatableMs(view) ?? nowMs) > nowMs',
     to: '(consolidatableMs(view) ?? nowMs) < 0',
@@ -83,6 +69,34 @@ const found: readonly Found[] = [
 ];
 
 const foundInShort: readonly FoundInShort[] = [
+  {
+    place: `${disruption}/rules/costs.ts`,
+    from: "Pick<NodeView, 'claim' | 'priceMicrosPerHour'>): number => priceMicrosPerHour;",
+    to: "Pick<NodeView, 'claim' | 'priceMicrosPerHour'>): number => nodePriceOf(claim)?.priceMicrosPerHour ?? priceMicrosPerHour;",
+    means: 'a node counts at the price of its launch day',
+    story: 'three nodes could be one',
+  },
+  {
+    place: `${disruption}/consolidation/restraint.ts`,
+    from: 'nowMs - moved.atMs < movePauseMs ? moved : undefined',
+    to: 'nowMs + movePauseMs < 0 ? moved : undefined',
+    means: 'pods that a command has just moved are moved on by the next',
+    story: 'could go to another',
+  },
+  {
+    place: `${reaper}/retire/pending-retirements.ts`,
+    from: 'return withPending(views, this.#held);',
+    to: 'return views;',
+    means: 'two loops spend one budget',
+    story: 'that share its budget',
+  },
+  {
+    place: `${launcher}/admission/judge.ts`,
+    from: 'isOfCommand(message) ? this.#whole(message, bins) : bins;',
+    to: 'bins;',
+    means: 'a command is admitted in part',
+    story: 'to which a command moves a pod',
+  },
   {
     place: `${disruption}/causes/expiry.ts`,
     from: 'alwaysAllowed: 5,',

@@ -6,7 +6,7 @@ import { replay, simulate, type Simulated } from './simulation.js';
 import type { Tally } from './tally.js';
 
 /** Seeds whose stories do much in little time. */
-const seeds = [1, 2, 3, 8] as const;
+const seeds = [2, 3, 8] as const;
 const hours = 0.45;
 
 /** The least that must happen in all stories, so that the laws have something to judge. */
