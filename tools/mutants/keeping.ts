@@ -32,13 +32,6 @@ const found: readonly Found[] = [
     seed: 3,
   },
   {
-    place: `${disruption}/consolidation/replacement.ts`,
-    from: 'isOneForOne ? cheapestTypes(pinned, bin) : pinned',
-    to: 'pinned',
-    means: 'a Spot node is replaced by any cheaper type, and its pods are moved on soon',
-    seed: 3,
-  },
-  {
     place: `${disruption}/consolidation/restraint.ts`,
     from: 'if (bought !== undefined) return boughtLately(bought, restraint);',
     to: '',
@@ -69,6 +62,13 @@ const found: readonly Found[] = [
 ];
 
 const foundInShort: readonly FoundInShort[] = [
+  {
+    place: `${disruption}/consolidation/replacement.ts`,
+    from: 'isOneForOne ? cheapestTypes(pinned, bin) : pinned',
+    to: 'pinned',
+    means: 'a Spot node is replaced by any cheaper type, and its pods are moved on soon',
+    story: 'and many types are cheaper',
+  },
   {
     place: `${disruption}/rules/costs.ts`,
     from: "Pick<NodeView, 'claim' | 'priceMicrosPerHour'>): number => priceMicrosPerHour;",

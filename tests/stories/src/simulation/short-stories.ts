@@ -120,4 +120,16 @@ export const shortStories: Readonly<Record<string, readonly string[]>> = {
     'set pool spot budget=100%',
     'run 6m',
   ],
+  'a Spot node is far too large, and many types are cheaper': [
+    'settings consolidation=all spot-to-spot=yes prices=10m',
+    'class default',
+    'pool spot capacity=spot types=any consolidate=30s',
+    'start services',
+    'run 30s',
+    'scale web 1 cpu=0.5',
+    'scale fill 1 cpu=12',
+    'run 2m',
+    'scale fill 0',
+    'run 5m',
+  ],
 };
