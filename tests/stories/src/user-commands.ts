@@ -7,7 +7,7 @@ import { attachVolumes } from './volumes.js';
 
 const { disruptions, nodeClaims, nodePools, nodes, pods } = kubeResources;
 
-/** What people delete by name. */
+/** The objects that people delete by name. */
 const deletable = { node: nodes, claim: nodeClaims, command: disruptions } as const;
 
 type Taint = { readonly key: string };

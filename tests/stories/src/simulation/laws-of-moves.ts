@@ -26,7 +26,7 @@ type NodePool = KubeObject & {
   readonly spec?: { readonly disruption?: { readonly consolidateAfter?: string } };
 };
 
-/** What the reaper has written of pods that it moves to the node of a claim. */
+/** The words of the reaper, on a claim, about pods that it moves to its node. */
 const markOf = (claim: KubeObject | undefined): string | undefined =>
   claim?.metadata.annotations?.[movedHereAnnotation];
 
