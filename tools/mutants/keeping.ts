@@ -2,9 +2,12 @@ import type { Mutant } from './mutant.js';
 
 const reaper = 'libs/services/reaper/src';
 const disruption = 'libs/core/disruption/src';
+const launcher = 'libs/services/launcher/src';
 
 /** A mistake that a random story of the world `keeping` finds, and the seed of that story. */
 type Found = Omit<Mutant, 'tests' | 'named'> & { readonly seed: number };
+/** A mistake that a short story finds, and what the story is about. */
+type FoundInShort = Omit<Mutant, 'tests' | 'named'> & { readonly story: string };
 
 const found: readonly Found[] = [
   {
@@ -22,24 +25,10 @@ const found: readonly Found[] = [
     seed: 3,
   },
   {
-    place: `${disruption}/rules/costs.ts`,
-    from: "Pick<NodeView, 'claim' | 'priceMicrosPerHour'>): number => priceMicrosPerHour;",
-    to: "Pick<NodeView, 'claim' | 'priceMicrosPerHour'>): number => nodePriceOf(claim)?.priceMicrosPerHour ?? priceMicrosPerHour;",
-    means: 'a node counts at the price of its launch day',
-    seed: 4,
-  },
-  {
     place: `${disruption}/consolidation/replacement.ts`,
     from: 'const spotTypesMin = 15;',
     to: 'const spotTypesMin = 1;',
     means: 'a Spot node is replaced by the only cheaper type',
-    seed: 3,
-  },
-  {
-    place: `${disruption}/consolidation/replacement.ts`,
-    from: 'isOneForOne ? cheapestTypes(pinned, bin) : pinned',
-    to: 'pinned',
-    means: 'a Spot node is replaced by any cheaper type, and its pods are moved on soon',
     seed: 3,
   },
   {
@@ -63,11 +52,84 @@ const found: readonly Found[] = [
     means: 'the search for commands never rests',
     seed: 3,
   },
+  {
+    place: `${disruption}/consolidation/removal.ts`,
+    from: '(consolidatableMs(view) ?? nowMs) > nowMs',
+    to: '(consolidatableMs(view) ?? nowMs) < 0',
+    means: 'pods are moved to a node on which one came a moment ago',
+    seed: 2,
+  },
+];
+
+const foundInShort: readonly FoundInShort[] = [
+  {
+    place: `${disruption}/consolidation/replacement.ts`,
+    from: 'isOneForOne ? cheapestTypes(pinned, bin) : pinned',
+    to: 'pinned',
+    means: 'a Spot node is replaced by any cheaper type, and its pods are moved on soon',
+    story: 'and many types are cheaper',
+  },
+  {
+    place: `${disruption}/rules/costs.ts`,
+    from: "Pick<NodeView, 'claim' | 'priceMicrosPerHour'>): number => priceMicrosPerHour;",
+    to: "Pick<NodeView, 'claim' | 'priceMicrosPerHour'>): number => nodePriceOf(claim)?.priceMicrosPerHour ?? priceMicrosPerHour;",
+    means: 'a node counts at the price of its launch day',
+    story: 'three nodes could be one',
+  },
+  {
+    place: `${disruption}/consolidation/restraint.ts`,
+    from: 'nowMs - moved.atMs < movePauseMs ? moved : undefined',
+    to: 'nowMs + movePauseMs < 0 ? moved : undefined',
+    means: 'pods that a command has just moved are moved on by the next',
+    story: 'could go to another',
+  },
+  {
+    place: `${reaper}/retire/pending-retirements.ts`,
+    from: 'return withPending(views, this.#held);',
+    to: 'return views;',
+    means: 'two loops spend one budget',
+    story: 'that share its budget',
+  },
+  {
+    place: `${launcher}/admission/judge.ts`,
+    from: 'isOfCommand(message) ? this.#whole(message, bins) : bins;',
+    to: 'bins;',
+    means: 'a command is admitted in part',
+    story: 'to which a command moves a pod',
+  },
+  {
+    place: `${disruption}/causes/expiry.ts`,
+    from: 'alwaysAllowed: 5,',
+    to: 'alwaysAllowed: Infinity,',
+    means: 'all nodes of a pool are replaced at once because they are old',
+    story: 'all nodes of a pool are as old',
+  },
+  {
+    place: `${launcher}/admission/claim-object.ts`,
+    from: '...(isOfCommand(plan) ? { [annotations.maxPricePerHour]: priceCapText(dearestOf(bin)) } : {}),',
+    to: '',
+    means: 'the claim of a command does not say what it may cost',
+    story: 'its successor finds other prices',
+  },
+  {
+    place: `${launcher}/launch/request.ts`,
+    from: 'const own = priceCapOf(claim);',
+    to: 'const own = undefined;',
+    means: 'a launch buys at any price for a command',
+    story: 'its successor finds other prices',
+  },
 ];
 
 /** Mistakes in what keeps a cluster cheap, which a whole story must find. */
-export const keepingMutants: readonly Mutant[] = found.map(({ seed, ...mutant }) => ({
-  ...mutant,
-  tests: 'tests/stories/src/simulation/keeping',
-  named: `with seed ${String(seed)}$`,
-}));
+export const keepingMutants: readonly Mutant[] = [
+  ...found.map(({ seed, ...mutant }) => ({
+    ...mutant,
+    tests: 'tests/stories/src/simulation/keeping',
+    named: `with seed ${String(seed)}$`,
+  })),
+  ...foundInShort.map(({ story, ...mutant }) => ({
+    ...mutant,
+    tests: 'tests/stories/src/simulation/keeping',
+    named: `${story}$`,
+  })),
+];

@@ -5,7 +5,10 @@ import type { Command } from './command.js';
 import type { StoryStage } from './story-stage.js';
 import { attachVolumes } from './volumes.js';
 
-const { nodeClaims, nodePools, nodes, pods } = kubeResources;
+const { disruptions, nodeClaims, nodePools, nodes, pods } = kubeResources;
+
+/** The objects that people delete by name. */
+const deletable = { node: nodes, claim: nodeClaims, command: disruptions } as const;
 
 type Taint = { readonly key: string };
 
@@ -55,12 +58,14 @@ const workloads: readonly Command[] = [
   },
 ];
 
+const protection = (isSet: boolean): object => ({
+  metadata: { annotations: { 'karpenter.sh/do-not-disrupt': isSet ? 'true' : null } },
+});
+
 /** Says of one pod of an app that nothing may move it, or of none any more. */
 async function setProtection(stage: StoryStage, app: string, isSet: boolean): Promise<void> {
   const all = stage.workloads.podsOf(app).filter(({ spec }) => spec?.nodeName !== undefined);
-  const body = {
-    metadata: { annotations: { 'karpenter.sh/do-not-disrupt': isSet ? 'true' : null } },
-  };
+  const body = protection(isSet);
   for (const { metadata } of isSet ? all.slice(0, 1) : all) {
     const { namespace = '', name } = metadata;
     await stage.kube.patch({ resource: pods, namespace, name }, { type: 'merge', body });
@@ -83,12 +88,20 @@ export const userCommands: readonly Command[] = [
       patchPool(stage, name, { limits: cpu === undefined ? null : { cpu } }),
   },
   {
-    pattern: /^delete (?<kind>node|claim) (?<name>\S+)$/,
+    pattern: /^delete (?<kind>node|claim|command) (?<name>\S+)$/,
     run: (stage, { kind, name = '' }) =>
       stage.kube.delete({
-        resource: kind === 'node' ? nodes : nodeClaims,
+        resource: deletable[kind as keyof typeof deletable],
         name: stage.narrator.names.actual(name),
       }),
+  },
+  {
+    pattern: /^(?<verb>protect|unprotect) node (?<name>\S+)$/,
+    run: (stage, { verb, name = '' }) =>
+      stage.kube.patch(
+        { resource: nodes, name: stage.narrator.names.actual(name) },
+        { type: 'merge', body: protection(verb === 'protect') },
+      ),
   },
   {
     pattern: /^(?<verb>cordon|uncordon) (?<name>\S+)$/,

@@ -274,6 +274,17 @@ describe('a command of two nodes is taken back whole', () => {
       'the launcher refused its replacement: the pool has reached its limit',
     );
   });
+
+  test('and is tried again once the pause of its nodes is over', async () => {
+    await twoNodes();
+    const solver = replacements({ ...cheaper, admitsCommands: false });
+    reap(together);
+    expect(await cluster.pass(60, () => solver.plans.length === 1, 1_000)).toBe(true);
+    await refuse(solver.plans[0]);
+    await areGivenBack();
+    // A pause of 10 s, a pass each 10 s, and the wait of 15 s before the second look.
+    expect(await cluster.pass(60, () => areTainted().includes(true), 1_000)).toBe(true);
+  });
 });
 
 test('a command that waits for its new node reads no claim, node or pod from the API server', async () => {

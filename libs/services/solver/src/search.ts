@@ -107,9 +107,11 @@ function eligibilityOf(
   promised: ReadonlySet<string>,
 ) {
   const named = new Set(claimUids);
-  const pauses = (claim: NodeClaim): boolean =>
-    !named.has(claim.uid) || promised.has(cluster.nodeOfClaim(claim)?.uid ?? claim.uid);
-  return { budgetsOf: () => [], podOf: (uid: string) => cluster.pods.get(uid), pauses };
+  const pausedUntilMs = (claim: NodeClaim): number | undefined =>
+    !named.has(claim.uid) || promised.has(cluster.nodeOfClaim(claim)?.uid ?? claim.uid)
+      ? Infinity
+      : undefined;
+  return { budgetsOf: () => [], podOf: (uid: string) => cluster.pods.get(uid), pausedUntilMs };
 }
 
 function foundOf(command: Command): FoundCommand {

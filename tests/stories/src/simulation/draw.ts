@@ -23,7 +23,12 @@ export type Pace = 'busy' | 'calm' | 'quiet';
 
 const movesAt: Readonly<Record<Pace, (world: World) => readonly Move[]>> = {
   busy: ({ users, faults }) => [...users, ...faults],
-  calm: ({ users, faults }) => [...users, ...faults, { weight: 12, lines: () => ['run 1h'] }],
+  calm: ({ users, faults, more = [] }) => [
+    ...users,
+    ...faults,
+    ...more,
+    { weight: 12, lines: () => ['run 1h'] },
+  ],
   quiet: ({ users }) => users,
 };
 

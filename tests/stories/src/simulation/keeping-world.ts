@@ -187,6 +187,41 @@ const faults: readonly Move[] = [
   ...faultMoves.map(({ weight, lines }) => ({ weight: weight / 3, lines })),
 ];
 
+/** The effects of a reaper that carries out a command. */
+const commandEffects = [
+  'create disruptions',
+  'patch disruptions/status',
+  'patch nodeclaims',
+  'publish plan',
+] as const;
+
+/** A reaper dies around an effect of a command, once a wave makes one worth while. */
+function dieInCommand(hand: Hand): readonly string[] {
+  const { old, fresh } = hand.replaced('reaper');
+  const around = `${hand.one(['before', 'after'])} ${hand.one(commandEffects)}`;
+  return [`start reaper as ${fresh}`, `kill ${old} ${around}`, ...wave(hand)];
+}
+
+/** Somebody deletes a command. */
+function deleteCommand(hand: Hand): readonly string[] {
+  const name = hand.named('command', hand.stage.names(kubeResources.disruptions));
+  return name === undefined ? [] : [`delete command ${name}`];
+}
+
+/** One node may not be disrupted for a while. */
+function keepNode(hand: Hand): readonly string[] {
+  const name = hand.named('node', hand.stage.names(kubeResources.nodes));
+  return name === undefined
+    ? []
+    : [`protect node ${name}`, `run ${String(hand.between(2, 20))}m`, `unprotect node ${name}`];
+}
+
+const more: readonly Move[] = [
+  { weight: 2, lines: dieInCommand },
+  { weight: 2, lines: deleteCommand },
+  { weight: 1, lines: keepNode },
+];
+
 /** Two replicas of each service, of which one leads. */
 const seconds = serviceNames.map((service) => `start ${service} as ${service}-b`);
 
@@ -231,6 +266,7 @@ export const keepingWorld: World = {
   beginning,
   users,
   faults,
+  more,
   ending,
   rest: ['run 10m', 'run 10m'],
 };

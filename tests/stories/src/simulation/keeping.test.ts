@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 
+import { plainWorld } from './draw.js';
 import { keepingWorld } from './keeping-world.js';
-import { simulate, type Simulated } from './simulation.js';
+import { shortStories } from './short-stories.js';
+import { replay, simulate, type Simulated } from './simulation.js';
 import type { Tally } from './tally.js';
+import type { World } from './world.js';
 
 /** Seeds whose stories do much in little time. */
 const seeds = [2, 3, 8] as const;
@@ -17,6 +20,15 @@ const least: Tally = {
   drifts: 1,
   takeOvers: 1,
 };
+
+/** Short stories are played to their last line only, with as many types as drawn ones. */
+const manyTypes: World = { ...plainWorld, types: keepingWorld.types ?? [] };
+
+describe('a short story', () => {
+  test.each(Object.entries(shortStories))('obeys every law when %s', async (_what, lines) =>
+    expect((await replay(lines, { world: manyTypes })).breaches).toEqual([]),
+  );
+});
 
 describe('a cluster that is kept cheap', () => {
   const played: Simulated[] = [];

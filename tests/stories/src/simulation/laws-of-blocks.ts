@@ -25,11 +25,11 @@ function blockedSince({ stage }: Story): ReadonlyMap<string, number> {
   return since;
 }
 
-/** Since when each pod, by its UID, may not be moved, in milliseconds since 1970. */
-function protectedSince({ stage }: Story): ReadonlyMap<string, number> {
+/** Since when each pod or node, by its UID, may not be disrupted, in milliseconds since 1970. */
+function protectedSince({ stage }: Story, wanted: 'pods' | 'nodes'): ReadonlyMap<string, number> {
   const since = new Map<string, number>();
   stage.store.subscribe(({ table, kind, object: { metadata } }) => {
-    if (table !== 'pods') return;
+    if (table !== wanted) return;
     const { uid = '' } = metadata;
     if (kind === 'deleted' || metadata.annotations?.[annotations.doNotDisrupt] !== 'true')
       since.delete(uid);
@@ -38,15 +38,19 @@ function protectedSince({ stage }: Story): ReadonlyMap<string, number> {
   return since;
 }
 
-/** No node is given up for money while one of its pods may not be moved. */
+/** No node is given up for money while it, or one of its pods, may not be disrupted. */
 const blockedNodesStay: Law = (story) => {
   const { stage, tell } = story;
-  const [blocked, kept] = [blockedSince(story), protectedSince(story)];
-  const obstacleOf = ({ metadata }: Pod): string | undefined => {
-    const { uid = '', labels: held } = metadata;
+  const [blocked, kept] = [blockedSince(story), protectedSince(story, 'pods')];
+  const keptNodes = protectedSince(story, 'nodes');
+  const knownMs = (): number => {
     const nowMs = stage.clock.nowMs();
     const isLate = stage.wasTroubled('reaper', nowMs - knownAfterMs.late);
-    const limitMs = nowMs - (isLate ? knownAfterMs.late : knownAfterMs.usually);
+    return nowMs - (isLate ? knownAfterMs.late : knownAfterMs.usually);
+  };
+  const obstacleOf = ({ metadata }: Pod): string | undefined => {
+    const { uid = '', labels: held } = metadata;
+    const limitMs = knownMs();
     const budget = `${held?.['app'] ?? ''}-pdb`;
     if ((kept.get(uid) ?? Infinity) < limitMs) return 'is not to be disrupted';
     return (blocked.get(budget) ?? Infinity) < limitMs ? 'may not be evicted' : undefined;
@@ -55,6 +59,8 @@ const blockedNodesStay: Law = (story) => {
     if (table !== 'nodes' || before === undefined || isDeleted(object)) return;
     const [cause, earlier] = [object, before].map((node) => retirementOf(node as Node)?.cause);
     if (cause === undefined || earlier !== undefined || !obliging.has(cause)) return;
+    if ((keptNodes.get(object.metadata.uid ?? '') ?? Infinity) < knownMs())
+      return tell(`${object.metadata.name} is given up, and is not to be disrupted`);
     for (const pod of podsOn(stage)) {
       if (pod.spec?.nodeName !== object.metadata.name || isDeleted(pod)) continue;
       const why = obstacleOf(pod);

@@ -12,7 +12,7 @@ import {
   nodesOn,
   retirementOf,
 } from './facts.js';
-import { highestPriceOf, lowestPriceOf } from './prices-seen.js';
+import { highestPriceOf, lowestPriceAt, lowestPriceOf } from './prices-seen.js';
 import type { Law, Story } from './watchman.js';
 
 const claimTable = 'nodeclaims.karpenter.sh';
@@ -25,6 +25,8 @@ type Purchase = {
   readonly old: readonly string[];
   /** The instance types that the launch could choose from. */
   readonly types: readonly string[];
+  /** When the launcher wrote down what it buys, in milliseconds since 1970. */
+  readonly decidedMs: number;
 };
 
 /** The plan that an admission mark (`epoch.number/planId/bin`) names. */
@@ -39,7 +41,12 @@ type Record = KubeObject & {
   };
 };
 
-function purchaseOf({ stage }: Story, claim: Claim): Omit<Purchase, 'bought'> | undefined {
+type Ordered = Omit<Purchase, 'bought' | 'decidedMs'>;
+
+const intentOf = (claim: KubeObject | undefined): string | undefined =>
+  claim?.metadata.annotations?.[annotations.launchIntent];
+
+function purchaseOf({ stage }: Story, claim: Claim): Ordered | undefined {
   const plan = planOf(claim);
   const records: readonly Record[] = stage.list(kubeResources.disruptions);
   const record = records.find(({ spec }) => spec?.planID === plan);
@@ -56,16 +63,19 @@ function purchaseOf({ stage }: Story, claim: Claim): Omit<Purchase, 'bought'> | 
  */
 function whenBought(story: Story, judge: (purchase: Purchase) => void): void {
   const { stage } = story;
-  const purchases = new Map<string, Omit<Purchase, 'bought'>>();
+  const purchases = new Map<string, Ordered>();
+  const decided = new Map<string, number>();
   stage.store.subscribe(({ table, kind, object, before }) => {
     if (table !== claimTable || kind === 'deleted') return;
     const { name } = object.metadata;
     const purchase = kind === 'added' ? purchaseOf(story, object) : purchases.get(name);
     if (purchase === undefined) return;
     purchases.set(name, purchase);
+    if (intentOf(object) !== intentOf(before)) decided.set(name, stage.clock.nowMs());
+    const decidedMs = decided.get(name) ?? stage.clock.nowMs();
     const bought = namedInstance(object);
     const isNew = before === undefined || namedInstance(before) === '';
-    if (bought !== '' && isNew) judge({ ...purchase, bought });
+    if (bought !== '' && isNew) judge({ ...purchase, bought, decidedMs });
   });
 }
 
@@ -85,9 +95,9 @@ const noneReplacedByItsLike: Law = (story) =>
 const replacementsSave: Law = (story) => {
   const { stage, tell } = story;
   const spent = new Map<string, number>();
-  whenBought(story, ({ command, bought, old }) => {
+  whenBought(story, ({ command, bought, old, decidedMs }) => {
     const before = old.reduce((sum, id) => sum + highestPriceOf(stage, id), 0);
-    const after = (spent.get(command) ?? 0) + lowestPriceOf(stage, bought);
+    const after = (spent.get(command) ?? 0) + lowestPriceAt(stage, bought, decidedMs);
     spent.set(command, after);
     if (after >= before)
       tell(`${bought} costs ${String(after)} and replaces ${old.join(', ')} at ${String(before)}`);

@@ -139,5 +139,24 @@ const limitsHold: Law = ({ stage, tell }) => {
   });
 };
 
+/** So many nodes of a pool may be replaced at once because they expired: the more of both. */
+const expiries = { share: 0.1, always: 5 };
+
+const isExpiring = (node: KubeObject): boolean => retirementOf(node)?.cause === 'expired';
+
+/** Nodes of one scale-up expire together, and are not replaced together. */
+const expiriesArePaced: Law = ({ stage, tell }) => {
+  const sizes = sizesOn(stage);
+  stage.store.subscribe(({ table, object, before }) => {
+    if (table !== 'nodes' || before === undefined) return;
+    if (!isExpiring(object) || isExpiring(before)) return;
+    const pool = poolOf(object);
+    const most = mostSince(sizes, pool, stage.clock.nowMs() - knownAfterMs);
+    const going = nodesOn(stage).filter((node) => poolOf(node) === pool && isExpiring(node));
+    if (going.length > Math.max(expiries.always, Math.floor(expiries.share * most)))
+      tell(`${String(going.length)} of ${String(most)} nodes of ${pool} are to go by age at once`);
+  });
+};
+
 /** Laws that hold for pools at every moment. */
-export const lawsOfPools: readonly Law[] = [poolBudgetsHold, limitsHold];
+export const lawsOfPools: readonly Law[] = [poolBudgetsHold, limitsHold, expiriesArePaced];

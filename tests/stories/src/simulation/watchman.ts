@@ -3,6 +3,7 @@ import { instanceOfNode, nodesOn, stayingPods } from './facts.js';
 import { lawsOfBlocks } from './laws-of-blocks.js';
 import { lawsOfCommands } from './laws-of-commands.js';
 import { lawsOfInstances } from './laws-of-instances.js';
+import { lawsOfMoves } from './laws-of-moves.js';
 import { lawsOfNodes } from './laws-of-nodes.js';
 import { lawsOfPools } from './laws-of-pools.js';
 import { lawsOfTaints } from './laws-of-taints.js';
@@ -41,6 +42,7 @@ const laws: readonly Law[] = [
   ...lawsOfNodes,
   ...lawsOfPools,
   ...lawsOfCommands,
+  ...lawsOfMoves,
   ...lawsOfTaints,
   ...lawsOfBlocks,
 ];

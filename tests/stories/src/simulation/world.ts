@@ -10,6 +10,11 @@ export type World = {
   readonly beginning: (hand: Hand) => readonly string[];
   readonly users: readonly Move[];
   readonly faults: readonly Move[];
+  /**
+   * More moves, which calm stories draw only: busy ones are played with fixed seeds, which would
+   * tell other stories.
+   */
+  readonly more?: readonly Move[];
   /** The lines that end all faults, and let everything come to rest. */
   readonly ending: readonly string[];
   /** More lines, the last of ten minutes, in which nothing moves and the reaper is to rest. */

@@ -58,7 +58,7 @@ describe('a candidate of consolidation', () => {
       {},
     ],
     ['has a pod whose budget allows no disruption', {}, { budgetsOf: () => [pdb('web', 0)] }],
-    ['is left alone for a while', {}, { pauses: () => true }],
+    ['is left alone for a while', {}, { pausedUntilMs: () => nowMs + 1 }],
     [
       'is of a pool whose budget for Underutilized is spent',
       {
@@ -122,6 +122,15 @@ describe('a candidate of consolidation', () => {
     });
     expect(consolidatableMs(waiting)).toBe(nowMs + 40_000);
     expect(found([waiting])).toMatchObject({ candidates: [], nextDueMs: nowMs + 40_000 });
+  });
+
+  test('that was left alone is due when its pause is over', () => {
+    const pausedUntilMs = ({ name }: { readonly name: string }) =>
+      name === 'c1' ? nowMs + 10_000 : undefined;
+    const one = priced('c1', '0.1');
+    expect(found([one], { pausedUntilMs })).toMatchObject({ nextDueMs: nowMs + 10_000 });
+    expect(names([one], { pausedUntilMs: () => nowMs })).toEqual(['c1']);
+    expect(found([priced('c2', '0.1')], { pausedUntilMs })).not.toHaveProperty('nextDueMs');
   });
 });
 

@@ -51,8 +51,11 @@ export type Candidates = {
 export type CandidateOptions = CauseFacts & {
   /** UIDs of the claims that are looked at; the others only count for budgets. Absent: all. */
   readonly only?: ReadonlySet<string>;
-  /** Whether a claim is left alone for a while. Absent: none is. */
-  readonly pauses?: (claim: NodeClaim) => boolean;
+  /**
+   * Until when a claim is left alone, in milliseconds since 1970; undefined: it is not. A time that
+   * has passed counts as none. Absent: none is left alone.
+   */
+  readonly pausedUntilMs?: (claim: NodeClaim) => number | undefined;
 };
 
 /** The node as a candidate. Without node or pool, or of a node that takes no part: none. */
@@ -89,11 +92,15 @@ export function* candidatesInSteps(
   const candidates: Candidate[] = [];
   const stays: Candidates['stays'][number][] = [];
   let nextDueMs = Infinity;
-  const { only } = options;
-  const looked = only === undefined ? views : views.filter(({ claim }) => only.has(claim.uid));
+  const looked = views.filter(({ claim }) => options.only?.has(claim.uid) ?? true);
   for (const view of looked.toSorted((a, b) => compareText(a.claim.name, b.claim.name))) {
     yield;
-    if (isEnding(view) || !isInitialized(view) || options.pauses?.(view.claim) === true) continue;
+    if (isEnding(view) || !isInitialized(view)) continue;
+    const pausedUntilMs = options.pausedUntilMs?.(view.claim) ?? -Infinity;
+    if (pausedUntilMs > options.nowMs) {
+      nextDueMs = Math.min(nextDueMs, pausedUntilMs);
+      continue;
+    }
     const standing = underusedStanding(view, options);
     if (standing.kind === 'later' && standing.dueMs !== undefined)
       nextDueMs = Math.min(nextDueMs, standing.dueMs);

@@ -190,7 +190,7 @@ export class Consolidations {
       podOf: (uid) => cluster.pods.get(uid),
       nowMs: deps.clock.nowMs(),
       consolidates: config.consolidation !== 'none',
-      pauses: (claim) => this.#retirer.pauses(claim),
+      pausedUntilMs: (claim) => this.#retirer.pausedUntilMs(claim),
     };
   }
 

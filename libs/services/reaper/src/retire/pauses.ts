@@ -34,7 +34,13 @@ export class Pauses {
 
   /** Whether the key pauses now. */
   pauses(key: string): boolean {
-    return (this.#pauses.get(key)?.untilMs ?? 0) > this.#clock.nowMs();
+    return this.untilMs(key) !== undefined;
+  }
+
+  /** Until when the key pauses, in milliseconds since 1970; undefined: it does not pause now. */
+  untilMs(key: string): number | undefined {
+    const untilMs = this.#pauses.get(key)?.untilMs;
+    return untilMs !== undefined && untilMs > this.#clock.nowMs() ? untilMs : undefined;
   }
 
   /** Work on the key was in vain: it pauses, longer than the last time. */

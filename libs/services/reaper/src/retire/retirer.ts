@@ -85,6 +85,11 @@ export class Retirer {
     return this.#pauses.pauses(claim.uid);
   }
 
+  /** Until when a claim pauses, in milliseconds since 1970; undefined when it does not. */
+  pausedUntilMs(claim: NodeClaim): number | undefined {
+    return this.#pauses.untilMs(claim.uid);
+  }
+
   /** The reason for which a claim pauses; undefined when it does not. */
   pauseNote(claim: NodeClaim): DisruptionNote | undefined {
     return this.pauses(claim) ? this.#pauseNotes.get(claim.uid) : undefined;
