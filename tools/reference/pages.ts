@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 import { chartReadme } from './chart-readme.js';
 import { customResourcesPage } from './custom-resources.js';
+import { karpenterMetricsPage } from './karpenter-metrics.js';
 import { knownFieldsModule } from './known-fields.js';
 import { metricsPage } from './metrics.js';
 import { reasonCodesPage } from './reason-codes.js';
@@ -32,4 +33,5 @@ export const referencePages = (): ReadonlyMap<string, string> =>
     ],
     ['deploy/helm/dovetail/README.md', chartReadme(read('deploy/helm/dovetail/values.yaml'))],
     ['docs/reference/metrics.md', metricsPage(metricTables.map(read))],
+    ['docs/reference/karpenter-metrics.md', karpenterMetricsPage(metricTables.map(read))],
   ]);
