@@ -46,6 +46,7 @@ const services = ['pod-watcher', 'solver-0', 'launcher', 'reaper'] as const;
     ['pod-watcher', /^dovetail_pods_unschedulable_total\{reason=".+"\} [1-9]/m],
     ['solver-0', /^karpenter_scheduler_scheduling_duration_seconds_count\{.*\} [1-9]/m],
     ['launcher', /^karpenter_nodeclaims_created_total\{.*nodepool="default".*\} [1-9]/m],
+    ['launcher', /^karpenter_nodes_created_total\{nodepool="default",zone="us-west-2."\} [1-9]/m],
     ['reaper', /^karpenter_nodepools_allowed_disruptions\{.*nodepool="default".*\} \d/m],
   ] as const)('the metrics of %s tell of the work that was done', async (service, line) => {
     await eventually(`${String(line)} of ${service}`, async () => line.test(await page(service)));

@@ -1,5 +1,5 @@
 // Writes the list of Karpenter's metrics from its sources. A page of docs/reference compares it.
-// Usage: npx tsx --conditions=@dovetail/source tools/reference/karpenter-generate.ts CORE AWS
+// Usage: npm run karpenter-metrics CORE AWS
 // CORE and AWS are unpacked Go modules: sigs.k8s.io/karpenter and karpenter-provider-aws.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
