@@ -31,6 +31,11 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'apps/cli/src/manifests/known-fields.ts',
       knownFieldsModule(read('libs/sim/kube/src/schema/builtin-schemas.ts')),
     ],
+    // A chart can only read files of its own folder.
+    [
+      'deploy/helm/dovetail/files/dovetail.rules.yaml',
+      read('deploy/prometheus/dovetail.rules.yaml'),
+    ],
     ['deploy/helm/dovetail/README.md', chartReadme(read('deploy/helm/dovetail/values.yaml'))],
     ['docs/reference/metrics.md', metricsPage(metricTables.map(read))],
     ['docs/reference/karpenter-metrics.md', karpenterMetricsPage(metricTables.map(read))],
