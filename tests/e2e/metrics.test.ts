@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 const promtool = await prometheusFor('promtool', 'what promtool says of the metrics');
 const services = ['pod-watcher', 'solver-0', 'launcher', 'reaper'] as const;
 
-/** What a scrape of a running lab shows, after a node was launched and another one was ended. */
+/** Scrapes a running lab after a node was launched, while a pod waits that fits nowhere. */
 (promtool === undefined ? describe.skip : describe)('metrics, as scraped from a lab', () => {
   let at: TestWorld;
   const page = async (service: string): Promise<string> =>
