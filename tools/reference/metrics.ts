@@ -1,7 +1,7 @@
 import { compareText } from '@dovetail/core-kube-model';
 
 /** A metric as a table of the sources declares it. */
-type Metric = {
+export type Metric = {
   readonly name: string;
   readonly kind: string;
   readonly labels: readonly string[];
@@ -54,8 +54,10 @@ function allOf(tables: ReadonlyMap<string, Table>, name: string): readonly Metri
   return [...table.own, ...table.contains.flatMap((other) => allOf(tables, other))];
 }
 
-/** The rows of the page: each metric once, with the services that write it. */
-function rowsOf(tables: ReadonlyMap<string, Table>): readonly string[] {
+/** Each metric of the services once, with those that write it. Throws if two disagree on one. */
+function writtenMetrics(
+  tables: ReadonlyMap<string, Table>,
+): readonly { readonly metric: Metric; readonly from: readonly string[] }[] {
   const found = new Map<string, { readonly metric: Metric; readonly from: string[] }>();
   const writers = [...Object.entries(services), ['every service', everyService] as const];
   for (const [from, table] of writers)
@@ -66,19 +68,27 @@ function rowsOf(tables: ReadonlyMap<string, Table>): readonly string[] {
         throw new Error(`two services declare ${metric.name} in different ways`);
       else if (!known.from.includes(from)) known.from.push(from);
     }
-  return [...found.values()]
-    .toSorted(({ metric: a }, { metric: b }) => compareText(a.name, b.name))
-    .map(({ metric: { name, kind, labels, help }, from }) => {
-      const shown = labels.map((label) => `\`${label}\``).join(', ');
-      return `| \`${name}\` | ${kind} | ${from.join(', ')} | ${shown} | ${help.replace(/\.$/, '')} |`;
-    });
+  return [...found.values()].toSorted(({ metric: a }, { metric: b }) =>
+    compareText(a.name, b.name),
+  );
 }
+
+/** The metrics that these sources declare. */
+export const metricsOf = (sources: readonly string[]): readonly Metric[] =>
+  writtenMetrics(tablesOf(sources)).map(({ metric }) => metric);
+
+/** The rows of the page. */
+const rowsOf = (tables: ReadonlyMap<string, Table>): readonly string[] =>
+  writtenMetrics(tables).map(({ metric: { name, kind, labels, help }, from }) => {
+    const shown = labels.map((label) => `\`${label}\``).join(', ');
+    return `| \`${name}\` | ${kind} | ${from.join(', ')} | ${shown} | ${help.replace(/\.$/, '')} |`;
+  });
 
 /** The page of all metrics, from the sources with the tables that services register. */
 export const metricsPage = (sources: readonly string[]): string => `# Metrics
 
 Written by \`npm run reference\` from the tables that the services register (\`libs/services/*/src/metrics.ts\`); do not edit it by
-hand. Every service serves \`/metrics\` in Prometheus' text format. Names are Karpenter's where the meaning is the same.
+hand. Every service serves \`/metrics\` in Prometheus' text format. Names are Karpenter's where the meaning is the same; [Karpenter's metrics](karpenter-metrics.md) lists all of them.
 
 The Node.js defaults (\`nodejs_*\`, \`process_*\`) are there too. \`nodejs_eventloop_lag_max_seconds\` is the longest time that the
 service could not react, since the last scrape. \`dovetail_event_loop_held_max_seconds\` is the part of it that its own work took. If

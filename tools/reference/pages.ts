@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 import { chartReadme } from './chart-readme.js';
 import { customResourcesPage } from './custom-resources.js';
+import { karpenterMetricsPage } from './karpenter-metrics.js';
 import { knownFieldsModule } from './known-fields.js';
 import { metricsPage } from './metrics.js';
 import { reasonCodesPage } from './reason-codes.js';
@@ -30,6 +31,12 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'apps/cli/src/manifests/known-fields.ts',
       knownFieldsModule(read('libs/sim/kube/src/schema/builtin-schemas.ts')),
     ],
+    // A chart can only read files of its own folder.
+    [
+      'deploy/helm/dovetail/files/dovetail.rules.yaml',
+      read('deploy/prometheus/dovetail.rules.yaml'),
+    ],
     ['deploy/helm/dovetail/README.md', chartReadme(read('deploy/helm/dovetail/values.yaml'))],
     ['docs/reference/metrics.md', metricsPage(metricTables.map(read))],
+    ['docs/reference/karpenter-metrics.md', karpenterMetricsPage(metricTables.map(read))],
   ]);

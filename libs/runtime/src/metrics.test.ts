@@ -12,6 +12,7 @@ const definitions: MetricDefinitions = {
     known: [{ outcome: 'admitted' }],
   },
   took_seconds: { kind: 'histogram', help: 'How long', buckets: [1, 2] },
+  ended_seconds: { kind: 'summary', labels: ['nodepool'], help: 'How long, as quantiles' },
   waiting: { kind: 'gauge', help: 'Now' },
   usage: { kind: 'gauge', labels: ['nodepool'], help: 'By pool' },
   stopped: { kind: 'gauge', labels: ['brake'], help: 'By brake', known: [{ brake: 'many' }] },
@@ -54,6 +55,24 @@ describe('metrics', () => {
     const text = await render();
     expect(text).not.toContain('gone');
     expect(text).toContain('usage{nodepool="kept"} 4\n');
+  });
+
+  test('a summary shows the quantiles, the sum and the count of what was observed', async () => {
+    const { metrics, render } = createMetrics(definitions);
+    for (const seconds of [1, 2, 3])
+      metrics.observe('ended_seconds', seconds, { nodepool: 'default' });
+    const text = await render();
+    expect(text).toContain('# TYPE ended_seconds summary\n');
+    for (const [quantile, seconds] of [
+      ['0', 1],
+      ['0.5', 2],
+      ['1', 3],
+    ] as const)
+      expect(text).toMatch(
+        new RegExp(`ended_seconds{(?=.*quantile="${quantile}").*} ${seconds}\n`),
+      );
+    expect(text).toContain('ended_seconds_sum{nodepool="default"} 6\n');
+    expect(text).toContain('ended_seconds_count{nodepool="default"} 3\n');
   });
 
   test('no gauge has the name of a counter', async () => {

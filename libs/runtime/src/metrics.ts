@@ -1,5 +1,5 @@
 import type { MetricDefinition, MetricDefinitions, Metrics } from '@dovetail/core-ports';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
 
 /**
  * Seconds, in the spirit of Karpenter's histograms: fine below a second, coarse up to ten minutes.
@@ -8,6 +8,12 @@ const secondsBuckets = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 2, 5, 10, 30, 60, 120, 300, 600,
 ];
 
+/**
+ * The quantiles of a summary, as Karpenter's dashboards ask for them, and over which time: the
+ * defaults of Prometheus' own client for Go.
+ */
+const summaries = { percentiles: [0, 0.5, 0.9, 0.99, 1], maxAgeSeconds: 600, ageBuckets: 5 };
+
 /** Default gauges whose names end in `_total`, as only a counter's may: promtool refuses them. */
 const misnamedDefaults = [
   'nodejs_active_handles_total',
@@ -15,7 +21,7 @@ const misnamedDefaults = [
   'nodejs_active_resources_total',
 ];
 
-type Series = Counter | Gauge | Histogram;
+type Series = Counter | Gauge | Histogram | Summary;
 type Labels = Readonly<Record<string, string>>;
 
 /**
@@ -84,6 +90,7 @@ class SeriesByName {
     const labelNames = [...new Set([...declared, ...Object.keys(labels)])];
     const config = { name, help, labelNames, registers: [this.#registry] };
     if (kind === 'counter') return new Counter(config);
+    if (kind === 'summary') return new Summary({ ...config, ...summaries });
     return kind === 'gauge'
       ? new Gauge(config)
       : new Histogram({ ...config, buckets: [...buckets] });
@@ -94,7 +101,7 @@ class SeriesByName {
     for (const labels of this.#definitions[name]?.known ?? [])
       if (series instanceof Counter) series.inc({ ...labels }, 0);
       else if (series instanceof Gauge) series.set({ ...labels }, 0);
-      else series?.zero({ ...labels });
+      else if (series instanceof Histogram) series.zero({ ...labels });
   }
 }
 
@@ -125,7 +132,7 @@ export function createMetrics(definitions: MetricDefinitions = {}): ProcessMetri
     set: (name, value, labels = {}) => series.set(name, value, labels),
     remove: (name, labels = {}) => series.remove(name, labels),
     observe: (name, value, labels = {}) =>
-      (series.find(name, 'histogram', labels) as Histogram).observe({ ...labels }, value),
+      (series.find(name, 'histogram', labels) as Histogram | Summary).observe({ ...labels }, value),
   };
   return {
     metrics,

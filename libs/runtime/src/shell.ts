@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 
 import type { KubeEvent } from '@dovetail/core-kube-model';
 import type {
@@ -73,9 +74,18 @@ const sharedMetrics: MetricDefinitions = {
     kind: 'gauge',
     help: 'Most CPU time that one turn of the event loop took, since the last scrape',
   },
+  dovetail_heap_used_ratio: {
+    kind: 'gauge',
+    help: 'Share of the most that objects may take (heapMiB) that they take now, garbage included',
+  },
   dovetail_hung_loops: {
     kind: 'gauge',
     help: 'Loops with a turn that has lasted longer than any healthy one; /healthz fails above 0',
+  },
+  dovetail_leader: {
+    kind: 'gauge',
+    labels: ['lease'],
+    help: '1 while this replica leads by the Lease of this name, 0 while it stands by; solvers have none',
   },
   dovetail_nats_failures_total: {
     kind: 'counter',
@@ -107,9 +117,10 @@ export function runService<S extends SettingsTable>(
       ...program.metrics,
     });
     const vitals = createVitals({ metrics });
-    const metricsText = withHeldLoop(metrics, render);
+    const leaders = new Map<string, LeaseLeadership>();
+    const metricsText = withLeaders({ leaders, metrics }, withHeldLoop(metrics, render));
     const { service, close } = assemble(
-      shellOf(program, settings, { log, metrics, vitals, stop, resetGauges }),
+      shellOf(program, settings, { log, metrics, vitals, stop, resetGauges, leaders }),
     );
     const server = await serveHealth(
       { service, vitals, metricsText, metricsType: contentType },
@@ -122,14 +133,31 @@ export function runService<S extends SettingsTable>(
   return runMain(main, (code) => process.exit(code));
 }
 
-/** Renders the metrics with the longest hold of the event loop since the last rendering. */
+/** Renders the metrics with the longest hold of the event loop since the last one, and the heap. */
 function withHeldLoop(metrics: Metrics, render: () => Promise<string>): () => Promise<string> {
   const takeHeldMs = watchHeldLoop();
   return () => {
     metrics.set('dovetail_event_loop_held_max_seconds', takeHeldMs() / 1_000);
+    const heap = getHeapStatistics();
+    metrics.set('dovetail_heap_used_ratio', heap.used_heap_size / heap.heap_size_limit);
     return render();
   };
 }
+
+/** The Leases that a process may lead by, by name, and where it shows whether it does. */
+type Leaders = {
+  readonly leaders: ReadonlyMap<string, Pick<LeaseLeadership, 'held'>>;
+  readonly metrics: Pick<Metrics, 'set'>;
+};
+
+/** Renders the metrics with what the process leads at that moment. */
+export const withLeaders =
+  ({ leaders, metrics }: Leaders, render: () => Promise<string>): (() => Promise<string>) =>
+  () => {
+    for (const [lease, leadership] of leaders)
+      metrics.set('dovetail_leader', leadership.held() ? 1 : 0, { lease });
+    return render();
+  };
 
 /** Returns undefined if the user asked for help, after printing it. Throws SettingsError. */
 function settingsOf<S extends SettingsTable>(program: Program<S>): SettingsOf<S> | undefined {
@@ -153,7 +181,10 @@ function shellOf<S extends SettingsTable>(
   { name: service, metrics: own }: Program<S>,
   settings: SettingsOf<S>,
   at: Pick<Shell<S>, 'log' | 'metrics' | 'vitals'> &
-    Pick<ProcessMetrics, 'resetGauges'> & { readonly stop: AbortSignal },
+    Pick<ProcessMetrics, 'resetGauges'> & {
+      readonly stop: AbortSignal;
+      readonly leaders: Map<string, LeaseLeadership>;
+    },
 ): Shell<S> {
   const { log, metrics, stop } = at;
   const common = settings as unknown as CommonValues & Partial<LeaderValues>;
@@ -168,8 +199,8 @@ function shellOf<S extends SettingsTable>(
     watched: (kube) => namedFailures(kube, { log, metrics, clock: systemClock }),
     telling: (kube, record) =>
       tellingCauses(log, { kube, clock: systemClock, stop, namespace, lease, record }),
-    leadership: (kube) =>
-      leaseLeadership({
+    leadership: (kube) => {
+      const leadership = leaseLeadership({
         kube,
         log,
         clock: systemClock,
@@ -179,6 +210,9 @@ function shellOf<S extends SettingsTable>(
         identity: `${common.replicaName}-${randomBytes(4).toString('hex')}`,
         durationMs: common.leaseDurationMs ?? 15_000,
         onEnded: () => at.resetGauges(Object.keys(own)),
-      }),
+      });
+      at.leaders.set(lease, leadership);
+      return leadership;
+    },
   };
 }

@@ -14,8 +14,8 @@ export interface Log {
 
 /** One metric as a service registers it, before it writes it. */
 export type MetricDefinition = {
-  /** A counter by `count`, a gauge by `set`, a histogram by `observe`. */
-  readonly kind: 'counter' | 'gauge' | 'histogram';
+  /** A counter by `count`, a gauge by `set`, a histogram or a summary by `observe`. */
+  readonly kind: 'counter' | 'gauge' | 'histogram' | 'summary';
   /** The names of its labels. Default: none. */
   readonly labels?: readonly string[];
   /** Its HELP text. */

@@ -101,6 +101,11 @@ export const launcherMetrics: MetricDefinitions = {
     labels: ['reason', 'nodepool', 'min_values_relaxed'],
     help: 'NodeClaims created, by reason and pool',
   },
+  karpenter_nodes_created_total: {
+    kind: 'counter',
+    labels: ['nodepool', 'zone'],
+    help: 'Nodes that joined for a NodeClaim, by pool and zone',
+  },
   karpenter_cloudprovider_instance_launch_failures_total: {
     kind: 'counter',
     labels: ['zone', 'zone_id', 'capacity_type', 'reason'],

@@ -41,7 +41,7 @@ export const reaperMetrics: MetricDefinitions = {
     help: 'Nodes that were drained',
   },
   karpenter_nodes_termination_duration_seconds: {
-    kind: 'histogram',
+    kind: 'summary',
     labels: ['nodepool'],
     help: 'From the deletion of a node to the end of its finalizer',
   },

@@ -1,7 +1,7 @@
-import { type NodeClaim, poolKey, taints } from '@dovetail/core-api';
+import { labels, type NodeClaim, poolKey, taints } from '@dovetail/core-api';
 import { type Cluster, isRegistered, livePromise } from '@dovetail/core-cluster';
 import type { Node } from '@dovetail/core-kube-model';
-import type { Clock } from '@dovetail/core-ports';
+import type { Clock, Metrics } from '@dovetail/core-ports';
 import {
   aboutClaim,
   aboutNode,
@@ -21,6 +21,7 @@ import { type StepOutcome, untilChanged, within } from './step.js';
 /** The state of nodes, the writer that registers them, and the outlets of what happened. */
 export type RegistrationDeps = {
   readonly clock: Clock;
+  readonly metrics: Pick<Metrics, 'count'>;
   readonly cluster: Cluster;
   readonly writer: ClusterWriter;
   readonly placement: Placement;
@@ -91,8 +92,13 @@ export class Registration {
     );
     if (updated === undefined) return;
     const pool = cluster.pools.one('key', poolKey(claim.pool));
-    if (pool !== undefined && !isTrue(claim.conditions, 'Registered'))
-      this.#deps.health.succeeded(pool.uid);
+    if (!isTrue(claim.conditions, 'Registered')) {
+      if (pool !== undefined) this.#deps.health.succeeded(pool.uid);
+      this.#deps.metrics.count('karpenter_nodes_created_total', {
+        nodepool: claim.pool.name,
+        zone: claim.labels[labels.zone] ?? '',
+      });
+    }
     const nowMs = clock.nowMs();
     nominations.nominate(livePromise(cluster, claim.uid, nowMs)?.waiting ?? [], {
       claimName: claim.name,

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+
+import type { KarpenterMetric } from './karpenter-source.js';
+import { type Metric, metricsOf } from './metrics.js';
+
+const karpenter = JSON.parse(
+  readFileSync(new URL('karpenter-1.15-metrics.json', import.meta.url), 'utf8'),
+) as readonly KarpenterMetric[];
+
+const notBuilt = 'not written yet';
+const reboots = 'Dovetail repairs a node by replacing it, and reboots none';
+const alphaTimes = 'not written yet; alpha in Karpenter';
+
+/** Why a metric of Karpenter is missing, or is not the same, by the end of its name. */
+const reasons: Readonly<Record<string, string>> = {
+  build_info: 'its labels name the version of Go',
+  cloudprovider_batcher_batch_size: 'the launcher asks EC2 by the fleet, not by the claim',
+  cloudprovider_batcher_batch_time_seconds: 'the launcher asks EC2 by the fleet, not by the claim',
+  cloudprovider_duration_seconds:
+    "its labels name Karpenter's controllers; `dovetail_create_fleet_seconds` has the launches",
+  cloudprovider_errors_total:
+    "its labels name Karpenter's controllers; `dovetail_create_fleet_failures_total` has the launches",
+  cloudprovider_instance_termination_failures_total: notBuilt,
+  cloudprovider_instance_type_cpu_cores: notBuilt,
+  cloudprovider_instance_type_memory_bytes: notBuilt,
+  cloudprovider_instance_type_offering_available: notBuilt,
+  cloudprovider_instance_type_offering_price_estimate: notBuilt,
+  cluster_state_node_count: notBuilt,
+  cluster_state_synced:
+    'a service is not ready (`/readyz`) until its watches have shown everything',
+  cluster_state_unsynced_time_seconds:
+    'a service is not ready (`/readyz`) until its watches have shown everything',
+  cluster_utilization_percent: notBuilt,
+  ec2nodeclasses_userdata_bytes: notBuilt,
+  nodepools_cost_total: notBuilt,
+  nodepools_cost_tracker_errors_total:
+    'there is no tracker that can fail: prices are on the claims',
+  nodes_allocatable: notBuilt,
+  nodes_current_lifetime_seconds: notBuilt,
+  nodes_lifetime_duration_seconds: notBuilt,
+  nodes_reboot_duration_seconds: reboots,
+  nodes_reboot_recovery_duration_seconds: reboots,
+  nodes_reboots_total: reboots,
+  nodes_system_overhead: notBuilt,
+  nodes_total_daemon_limits: 'no service reads limits of pods',
+  nodes_total_daemon_requests: notBuilt,
+  nodes_total_pod_limits: 'no service reads limits of pods',
+  nodes_total_pod_requests: notBuilt,
+  pod_deletion_cost_nodes_with_pending_annotation_writes:
+    'Dovetail writes no deletion cost on pods',
+  pod_deletion_cost_pod_annotation_writes_total: 'Dovetail writes no deletion cost on pods',
+  pods_bound_duration_seconds: alphaTimes,
+  pods_drained_total: notBuilt,
+  pods_provisioning_bound_duration_seconds: alphaTimes,
+  pods_provisioning_scheduling_undecided_time_seconds: alphaTimes,
+  pods_provisioning_startup_duration_seconds: alphaTimes,
+  pods_provisioning_unbound_time_seconds: alphaTimes,
+  pods_provisioning_unstarted_time_seconds: alphaTimes,
+  pods_scheduling_decision_duration_seconds: alphaTimes,
+  pods_startup_duration_seconds: notBuilt,
+  pods_state: notBuilt,
+  pods_unbound_time_seconds: alphaTimes,
+  pods_unstarted_time_seconds: alphaTimes,
+  scheduler_ignored_pods_count: notBuilt,
+  scheduler_pending_pods_by_effective_zone_count: notBuilt,
+  scheduler_queue_depth:
+    'a plan is made for a batch at once; `dovetail_pending_pods` counts the pods that wait',
+  scheduler_unfinished_work_seconds: 'a plan ends after a bounded time, with what it has found',
+  scheduler_unschedulable_pods_count:
+    'counted as verdicts, by reason: `dovetail_pods_unschedulable_total`',
+  voluntary_disruption_decision_evaluation_duration_seconds:
+    'one pass judges all nodes for all reasons, so it has no labels',
+  voluntary_disruption_terminate_first_decisions_total:
+    'Dovetail ends no node before its pods have another place, unless the node has a deadline',
+};
+
+/** Names as code. */
+const shown = (labels: readonly string[]): string => labels.map((one) => `\`${one}\``).join(', ');
+
+/** The labels of a row. Metrics of nodes have forty, which one paragraph of the page lists. */
+const shortened = (labels: readonly string[]): string =>
+  labels.length > 20 ? 'labels of nodes' : shown(labels);
+
+function rowOf({ name, kind, labels }: KarpenterMetric, ours: Metric | undefined): string {
+  const key = name.replace(/^karpenter_/, '');
+  const isSame = ours?.kind === kind && ours.labels.toSorted().join() === labels.toSorted().join();
+  const reason = reasons[key];
+  if (isSame && reason !== undefined) throw new Error(`${name} is the same: take its reason out`);
+  if (!isSame && reason === undefined)
+    throw new Error(`${name} is ${ours === undefined ? 'missing' : 'different'}: give a reason`);
+  const here = isSame
+    ? 'the same'
+    : `${ours === undefined ? 'missing' : 'differs'}: ${reason ?? ''}`;
+  return `| \`${name}\` | ${kind} | ${shortened(labels)} | ${here} |`;
+}
+
+/**
+ * The page that compares Karpenter's metrics with those of the tables in these sources. Throws if a
+ * metric is missing or different without a reason, or has a reason without need.
+ */
+export function karpenterMetricsPage(sources: readonly string[]): string {
+  const ours = new Map(metricsOf(sources).map((metric) => [metric.name, metric]));
+  const names = new Set(karpenter.map(({ name }) => name));
+  for (const key of Object.keys(reasons))
+    if (!names.has(`karpenter_${key}`)) throw new Error(`Karpenter has no metric ${key}`);
+  const rows = karpenter.map((metric) => rowOf(metric, ours.get(metric.name)));
+  const more = [...ours.keys()].filter((name) => name.startsWith('karpenter_') && !names.has(name));
+  const same = rows.filter((row) => row.endsWith('| the same |')).length;
+  const nodeLabels = karpenter.find(({ labels }) => labels.length > 20)?.labels ?? [];
+  return `# Karpenter's metrics
+
+Written by \`npm run reference\`; do not edit it by hand. It lists every metric that the sources of Karpenter 1.15.0 and of its AWS
+provider register, and compares name, type and labels with [ours](metrics.md). Of ${rows.length}, ${same} are the same. The others say why.
+
+Karpenter also serves metrics of its libraries: \`operator_*\` (conditions of objects), \`controller_runtime_*\`, \`workqueue_*\`,
+\`rest_client_*\`, \`aws_sdk_go_*\`, \`go_*\` and \`process_*\`. Dovetail does not have those libraries, and serves only \`process_*\`.
+
+Dovetail also has ${shown(more)}.
+Karpenter 1.15 has no Provisioners, so it has no such metrics.
+
+| name | type | labels | in Dovetail |
+|---|---|---|---|
+${rows.join('\n')}
+
+The labels of nodes are ${shown(nodeLabels)}. \`nodes_current_lifetime_seconds\` is without \`resource_type\`.
+`;
+}
