@@ -26,7 +26,7 @@ const unwatched: Readonly<Record<string, string>> = {
 };
 
 const loops = /while \(!\S*stop\.aborted\)|for await \(/;
-const watched = /\bvitals\b|\bnew WorkQueue\b/;
+const watched = /\bvitals\b|\bnew WorkQueue\b|\btryTurn\b/;
 const looping = trackedFiles('libs/services/*.ts').filter(
   (path) =>
     !/\.test\.ts$|\/testing\//.test(path) && loops.test(readFileSync(join(root, path), 'utf8')),

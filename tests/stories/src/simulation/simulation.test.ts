@@ -21,15 +21,40 @@ const blockedDrain = [
   'run 3m',
 ];
 
+/** An instance that EC2 does not show yet when it announces its end. */
+const hiddenInstance = [
+  'class default',
+  'pool spot capacity=spot',
+  'start services',
+  'run 30s',
+  'ec2 shows instances after 10m',
+  'scale web 2 cpu=1',
+  'run 4m',
+  'ec2 interrupts i-1',
+  'run 3m',
+];
+
+/** A node that is bought, and goes when its pods go. */
+const boughtAndEmptied = [
+  'class default',
+  'pool spot capacity=spot',
+  'start services',
+  'run 30s',
+  'scale web 2 cpu=1',
+  'run 4m',
+  'scale web 0 cpu=1',
+  'run 20m',
+];
+
 const findings: Readonly<Record<string, Finding>> = {
-  'a launch is sent twice, under another token': { seed: 1, hours: 1 },
+  'a launch is sent twice, under another token': boughtAndEmptied,
   'each end takes another instance with it': { seed: 1, hours: 1 },
   'a drain deletes pods where it should evict': { seed: 1, hours: 1 },
   'the reaper ends no instance and believes that none is left': { seed: 1, hours: 1 },
   'a notice is lost when its node is being retired already': blockedDrain,
   'nodes that expire or drift end without room for their pods': { seed: 1, hours: 1 },
   'a claim whose instance lacks its tags is collected': { seed: 2, hours: 1 },
-  'a notice is obeyed only once EC2 has answered': { seed: 1, hours: 1 },
+  'a notice is obeyed only once EC2 has answered': hiddenInstance,
   'a retirement is given back as soon as it has begun, without a pause': { seed: 1, hours: 1 },
   'the end of a copied claim ends the instance of the original': { seed: 1, hours: 1 },
   'an instance is ended with volumes attached': { seed: 1, hours: 1 },
@@ -44,7 +69,7 @@ describe('a simulation', () => {
   });
 
   test.each([1, 2])('with seed %d loses nothing', async (seed) => {
-    expect((await simulate(seed, 1)).breaches).toEqual([]);
+    expect((await simulate(seed, 0.6)).breaches).toEqual([]);
   });
 
   test.each(Object.entries(findings))('finds it when %s', async (bug, finding) => {
@@ -56,8 +81,13 @@ describe('a simulation', () => {
     expect(breaches).not.toEqual([]);
   });
 
-  test('of a drain that is blocked when EC2 announces its end loses nothing', async () =>
-    expect((await replay(blockedDrain)).breaches).toEqual([]));
+  test.each([
+    ['a drain that is blocked when EC2 announces the end of its instance', blockedDrain],
+    ['an instance that EC2 does not show when it announces its end', hiddenInstance],
+    ['a node that is bought and goes empty', boughtAndEmptied],
+  ])('of %s loses nothing', async (_what, lines) =>
+    expect((await replay(lines)).breaches).toEqual([]),
+  );
 
   test('has a story for each planted bug', () =>
     expect(Object.keys(findings).sort()).toEqual(Object.keys(plantedBugs).sort()));
