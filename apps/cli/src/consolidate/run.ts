@@ -89,7 +89,7 @@ function search(
             .filter((pdb) => selectorMatches(pdb.selector, pod.labels)),
         podOf: (uid) => cluster.pods.get(uid),
         nowMs: Date.now(),
-        pauses: (claim) => promised.has(nodes.get(claim.uid) ?? ''),
+        pausedUntilMs: (claim) => (promised.has(nodes.get(claim.uid) ?? '') ? Infinity : undefined),
       },
       rules: { spotToSpot, savingMin, savingShareMin, moveCostMicrosPerHour },
       options,
