@@ -96,7 +96,7 @@ export const platformMutants: readonly Mutant[] = [
   },
   {
     place: 'libs/adapters/nats/src/follow.ts',
-    from: "from = from === 'now' ? 'first' : from;\n      yield",
+    from: "from = from === 'now' ? 'first' : from;\n    yield",
     to: 'yield',
     means: 'messages that came after a lost stream was made again are missed',
     tests: 'tests/conformance/bus',

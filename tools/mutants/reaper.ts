@@ -20,8 +20,8 @@ export const reaperMutants: readonly Mutant[] = [
   },
   {
     place: `${src}/consolidate/consolidations.ts`,
-    from: 'const mayBuy = command.nodesIn.length > 0;',
-    to: 'const mayBuy = command.nodesIn.length >= 0;',
+    from: 'judged.command.nodesIn.length > command.nodesIn.length',
+    to: 'judged.command.nodesIn.length > Infinity',
     means: 'a removal becomes a purchase without a wait of its own',
     tests: `${src}/races`,
   },
@@ -90,8 +90,8 @@ export const reaperMutants: readonly Mutant[] = [
   },
   {
     place: `${src}/retire/retirer.ts`,
-    from: `if (retirement === undefined || (isKeptAway && !isTaintedDisrupted(node))) {`,
-    to: 'if (retirement === undefined) {',
+    from: 'if (taintsAtOnce(retirement) && !isTaintedDisrupted(node)) {',
+    to: 'if (retirement.atMs < 0) {',
     means: 'a node goes although somebody has taken its taint off',
     tests: `${src}/races`,
   },

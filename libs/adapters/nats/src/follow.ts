@@ -71,18 +71,14 @@ export async function* follow(
       await pause(250, stop);
       continue;
     }
-    if ('reason' in begun) {
-      memory = undefined;
-      // The messages of a lost stream's successor were published after the loss.
-      from = from === 'now' ? 'first' : from;
-      yield { kind: 'reset', reason: begun.reason };
-      continue;
+    let end: SessionEnd = { resume: false, ...begun };
+    if ('memory' in begun) {
+      memory = begun.memory;
+      end = yield* new Session(deps, connection, { ...plan, from }, memory).run(stop);
     }
-    memory = begun.memory;
-    const session = new Session(deps, connection, { ...plan, from }, memory);
-    const end = yield* session.run(stop);
     if (end.resume) continue;
     memory = undefined;
+    // The messages of a lost stream's successor were published after the loss.
     from = from === 'now' ? 'first' : from;
     yield { kind: 'reset', reason: end.reason };
   }

@@ -168,6 +168,8 @@ export type DisruptionCode =
   | 'needs-new-node'
   /** Not every node of a command could end, so that all stay. */
   | 'command-incomplete'
+  /** Somebody has taken the taint of a retirement off the node. */
+  | 'taint-removed'
   /** A notice of EC2 without an end, such as a rebalance recommendation. */
   | 'interruption-notice'
   /** A condition of the node was bad for too long. */

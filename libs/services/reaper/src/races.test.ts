@@ -98,6 +98,20 @@ test('a node whose taint a person takes off stays, and its command is given up',
   expect([tainted('n1'), isDeleting('claim-n1')]).toEqual([false, false]);
 });
 
+test('a drifted node whose taint a person takes off stays, though its pods have room elsewhere', async () => {
+  await dearNodes('replace');
+  await roomOnAnother();
+  replacements({ room: () => true });
+  reap();
+  await cluster.drift('n1', 'AMIDrift');
+  expect(await cluster.pass(15, () => tainted('n1'), 250)).toBe(true);
+  const body = { spec: { taints: [] } };
+  await cluster.kube.patch({ resource: nodes, name: 'n1' }, { type: 'merge', body });
+  expect(await cluster.pass(10, () => retirementOn('n1') === undefined, 250)).toBe(true);
+  await cluster.pass(5);
+  expect([tainted('n1'), isDeleting('claim-n1')]).toEqual([false, false]);
+});
+
 test('a command that fails as it begins is cleaned away, and may begin again', async () => {
   await dearNodes('all');
   replacements(cheaper);

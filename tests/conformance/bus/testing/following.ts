@@ -106,6 +106,15 @@ export function following(at: Stage): void {
       );
       expect(seen).toEqual(['t.state.a=1', 'caught-up', 'reset', ...seen.slice(3)]);
     });
+    test('the successor of a lost stream is followed from its first message, by those from now on too', async () => {
+      await put('t.log.a', '1');
+      const watcher = follow('T_LOG', ['t.log.>'], 'now');
+      await watcher.until('caught up', (seen) => seen.includes('caught-up'));
+      await at.world.deleteStream('T_LOG');
+      await put('t.log.a', '2');
+      const seen = await watcher.until('anew', (events) => events.includes('t.log.a=2'));
+      expect(seen).toEqual(['caught-up', 'reset', 't.log.a=2']);
+    });
     test('a server that died and came back is followed on, nothing twice and nothing lost', async () => {
       await put('t.state.a', '1');
       const watcher = follow('T_STATE', ['t.state.>']);

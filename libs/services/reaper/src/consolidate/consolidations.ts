@@ -230,10 +230,9 @@ export class Consolidations {
     const found = this.#find(candidates);
     const again = sameAmong(candidates, found);
     if (again === undefined) return undefined;
-    const mayBuy = command.nodesIn.length > 0;
     const judged = await judgeLive(this.#context, again, {
       totals: found.totals,
-      mayBuy,
+      mayBuy: true,
       isSecondLook: true,
       ...(openNodes === undefined ? {} : { openNodes }),
     });

@@ -32,7 +32,7 @@ import { countAbandoned } from './disruption-counts.js';
 import { Pauses, type VainWork } from './pauses.js';
 import { PendingRetirements } from './pending-retirements.js';
 import { ReplacementRequests } from './replacement-requests.js';
-import { type Retired, stepOf } from './steps.js';
+import { type Retired, stepOf, taintRemoved } from './steps.js';
 import { endUnusedReplacements } from './unused-replacements.js';
 
 /** The steps that a look takes by itself. */
@@ -236,15 +236,14 @@ export class Retirer {
     const node = await readNode(kube, cluster, claim);
     if (node?.annotations[annotations.retirement] === undefined) return undefined;
     const retirement = parseRetirement(node.annotations[annotations.retirement]);
-    const isKeptAway = retirement !== undefined && taintsAtOnce(retirement);
-    if (retirement === undefined || (isKeptAway && !isTaintedDisrupted(node))) {
-      // Somebody has taken the taint off and left the annotation: they want the node to stay. Of an
-      // annotation that cannot be read, a newer release was the author, and it is not here any
-      // more.
-      await this.#unmark(claim, node);
+    // Its author was a newer release, which is not here any more.
+    if (retirement === undefined) return this.#unmark(claim, node);
+    const watched: Retired = { ...cluster.viewOf(claim), claim, node };
+    if (taintsAtOnce(retirement) && !isTaintedDisrupted(node)) {
+      // Somebody has taken the taint off and left the annotation: they want the node to stay.
+      await this.abandon(watched, retirement, [taintRemoved(node)]);
       return undefined;
     }
-    const watched: Retired = { ...cluster.viewOf(claim), claim, node };
     try {
       const view = { ...watched, pods: await readPodsOn(kube, node.name) };
       const step = await stepOf(this.#context, view, retirement);
@@ -294,10 +293,11 @@ export class Retirer {
     return Number.isFinite(leftMs) ? { afterMs: leftMs } : undefined;
   }
 
-  async #unmark(claim: NodeClaim, node: Node): Promise<void> {
+  async #unmark(claim: NodeClaim, node: Node): Promise<undefined> {
     const { kube } = this.#context.deps;
     await abandonRetirement(kube, node, node.annotations[annotations.retirement]);
     await clearCondition(kube, claim, disruptionReason);
+    return undefined;
   }
 
   /** Gives a retirement up: the node is a node like any other again. */

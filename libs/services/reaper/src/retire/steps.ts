@@ -1,8 +1,10 @@
-import { annotations, parsePromise } from '@dovetail/core-api';
+import { annotations, parsePromise, taints } from '@dovetail/core-api';
 import {
   commandWaitMs,
+  type DisruptionNote,
   isVoluntary,
   type NodeView,
+  note,
   type PodLookup,
   type Retirement,
   type RetirementStep,
@@ -15,6 +17,12 @@ import type { ReaperContext } from '../context.js';
 
 /** A node that is being retired, with its claim and pods. */
 export type Retired = NodeView & { readonly node: Node };
+
+/** Says that a person has taken the taint of a retirement off its node. */
+export const taintRemoved = ({ name }: Node): DisruptionNote =>
+  note('taint-removed', `the taint ${taints.disrupted.key} was taken off ${name}`, {
+    taint: taints.disrupted.key,
+  });
 
 /** The next step of a retirement, by this view of its node and by the promises of others. */
 export async function stepOf(
