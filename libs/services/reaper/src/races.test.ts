@@ -109,7 +109,9 @@ test('a drifted node whose taint a person takes off stays, though its pods have 
   await cluster.kube.patch({ resource: nodes, name: 'n1' }, { type: 'merge', body });
   expect(await cluster.pass(10, () => retirementOn('n1') === undefined, 250)).toBe(true);
   await cluster.pass(5);
+  expect(cluster.names(nodes)).toContain('n1');
   expect([tainted('n1'), isDeleting('claim-n1')]).toEqual([false, false]);
+  expect(hasLogged('retirement-abandoned')()).toBe(true);
 });
 
 test('a command that fails as it begins is cleaned away, and may begin again', async () => {
