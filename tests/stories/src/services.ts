@@ -100,6 +100,7 @@ const starts: Readonly<
       solver: replica,
       hash,
       nowMs: () => clock.nowMs(),
+      records: true,
     });
     const port = inThread(engine, clock);
     return createSolver({ ...deps, channel, engine: port }, defaultSolverConfig).run(stop);
