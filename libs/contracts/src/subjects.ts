@@ -76,6 +76,7 @@ export const subjects = {
   blobAll: (cluster: string) => `${root(cluster)}.blob.v1.>`,
   planRecord: (cluster: string, planId: string) =>
     `${root(cluster)}.record.v1.plan.${subjectToken(planId)}`,
+  planRecordAll: (cluster: string) => `${root(cluster)}.record.v1.plan.*`,
   recordPart: (cluster: string, id: string) =>
     `${root(cluster)}.record.v1.part.${subjectToken(id)}`,
   recordAll: (cluster: string) => `${root(cluster)}.record.v1.>`,

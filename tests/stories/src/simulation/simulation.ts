@@ -27,7 +27,7 @@ type PlayOptions = {
   readonly world?: World | undefined;
   readonly sabotage?: Sabotage | undefined;
   readonly stopsAtBreach?: boolean | undefined;
-  /** Looks at the stage once everything has come to rest. */
+  /** Looks at the stage once everything has come to rest, with the records of its plans. */
   readonly atEnd?: ((stage: StoryStage) => Promise<void>) | undefined;
 };
 
@@ -84,6 +84,7 @@ async function played(
   { world = plainWorld, sabotage, stopsAtBreach = false, atEnd }: PlayOptions,
 ): Promise<Simulated> {
   const stage = await new StoryStage(sabotage, world.types).begin();
+  if (atEnd !== undefined) stage.settings = { ...stage.settings, records: true };
   const watchman = new Watchman(stage);
   const lines: string[] = [];
   const play = async (line: string): Promise<void> => {
