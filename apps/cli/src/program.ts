@@ -6,6 +6,7 @@ import { addDecisions } from './commands/decisions.js';
 import { addExplain } from './commands/explain.js';
 import { addLab } from './commands/lab.js';
 import { addNatsUsers } from './commands/nats-users.js';
+import { addReplay } from './commands/replay.js';
 import { addShadow } from './commands/shadow.js';
 import { addSimulate } from './commands/simulate.js';
 import { addStatus } from './commands/status.js';
@@ -31,6 +32,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addSimulate(program, environment);
   addDecisions(program, environment);
   addExplain(program, environment);
+  addReplay(program, environment);
   addShadow(program, environment);
   addStatus(program, environment);
   addTop(program, environment);

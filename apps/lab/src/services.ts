@@ -275,6 +275,7 @@ function startSolver(shared: Shared, name: string): Promise<Service> {
     hash,
     nowMs: () => clock.nowMs(),
     prover: (msMax) => timeBoxed(highs, msMax),
+    records: true,
   });
   const port = inThread(engine, systemClock);
   const channel = { bus, cluster: clusterName, hash, source: 'solver', clock };

@@ -20,21 +20,20 @@ function assemble(shell: Shell<typeof solverSettings>): Assembled {
   const { log, metrics, clock, vitals } = shell;
   const { clusterName, replicaName } = shell.settings;
   const bus = connectService('solver', shell.settings, { log, metrics });
+  const config = solverConfigOf(shell.settings);
   const engine = workerEngine({
     file: new URL('./solver-worker.js', import.meta.url),
     cluster: clusterName,
     solver: replicaName,
     rules: planRulesOf(shell.settings),
+    records: config.records,
     clock,
     log,
     onMalformed: (malformed) => reportMalformed({ log, metrics }, malformed),
     vitals,
   });
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'solver', clock };
-  const service = createSolver(
-    { channel, engine, log, metrics, vitals },
-    solverConfigOf(shell.settings),
-  );
+  const service = createSolver({ channel, engine, log, metrics, vitals }, config);
   const close = async (): Promise<void> => {
     await engine.close();
     await bus.close();

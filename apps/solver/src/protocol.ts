@@ -30,7 +30,8 @@ export type Question =
    */
   | { readonly kind: 'changed'; readonly id: number; readonly waitMs: number }
   | { readonly kind: 'bound'; readonly id: number; readonly planId: string; readonly msMax: number }
-  | { readonly kind: 'debug'; readonly id: number };
+  | { readonly kind: 'record'; readonly id: number; readonly planId: string }
+  | { readonly kind: 'forget-records' | 'debug'; readonly id: number };
 
 /**
  * The worker's answer to the question of that id: a value, or the message of the error. `ready`
@@ -49,6 +50,8 @@ export type WorkerData = {
   readonly solver: string;
   readonly offset: SharedArrayBuffer;
   readonly rules: PlanRules;
+  /** Whether the input of each plan is kept until it is recorded. */
+  readonly records: boolean;
 };
 
 /** The machine's clock plus the shared offset. */

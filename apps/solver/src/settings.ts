@@ -80,6 +80,13 @@ export const solverSettings = {
     fallback: defaultSolverConfig.boundMs,
     parse: boundTime,
   },
+  planRecords: {
+    env: 'PLAN_RECORDS',
+    flag: 'plan-records',
+    help: 'on: the input of each plan is kept for a day, so that `dovetail replay` makes the plan again; off: it is not kept.',
+    fallback: 'on' as const,
+    parse: oneOf('on', 'off'),
+  },
   nodeCharge: {
     env: 'NODE_CHARGE',
     flag: 'node-charge',
@@ -127,9 +134,11 @@ export const solverConfigOf = ({
   budgetMs,
   requestBudgetMaxMs,
   boundMs,
+  planRecords,
 }: SolverSettings): typeof defaultSolverConfig => ({
   ...defaultSolverConfig,
   budgetMs,
   requestBudgetMaxMs,
   boundMs,
+  records: planRecords === 'on',
 });

@@ -26,6 +26,7 @@ function begin(code: string): {
     cluster: 'lab',
     solver: 'solver-0',
     rules,
+    records: false,
     clock: { nowMs: () => Date.now(), sleep: () => new Promise(quiet) },
     log: { debug: quiet, info: quiet, warn: quiet, error: (name) => void errors.push(name) },
     onMalformed: quiet,

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { MalformedMessage } from '@dovetail/contracts';
 import { type Clock, type DebugState, type Log, stackOf, type Vitals } from '@dovetail/core-ports';
 import type { Bound } from '@dovetail/core-scheduling';
-import type { EnginePort, Searched, Solved } from '@dovetail/service-solver';
+import type { EnginePort, RecordSlice, Searched, Solved } from '@dovetail/service-solver';
 
 import type { Answer, Notice, Question, WorkerData } from './protocol.js';
 import type { PlanRules } from './settings.js';
@@ -24,6 +24,7 @@ export type WorkerOptions = {
   readonly cluster: string;
   readonly solver: string;
   readonly rules: PlanRules;
+  readonly records: boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly onMalformed: (message: MalformedMessage) => void;
@@ -40,14 +41,9 @@ export type WorkerEngine = EnginePort & { close(): Promise<void> };
  */
 export function workerEngine(options: WorkerOptions): WorkerEngine {
   const { offset, release } = sharedOffset(options.clock);
-  const worker = new Worker(options.file, {
-    workerData: {
-      cluster: options.cluster,
-      solver: options.solver,
-      offset,
-      rules: options.rules,
-    } satisfies WorkerData,
-  });
+  const { cluster, solver, rules, records } = options;
+  const workerData: WorkerData = { cluster, solver, offset, rules, records };
+  const worker = new Worker(options.file, { workerData });
   const line = new QuestionLine(worker, options);
   // Only the worker knows whether it is ready. It is asked regularly, because /readyz must answer
   // at once.
@@ -69,6 +65,9 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
       (await explore((id) => ({ kind: 'search', id, request, budgetMs }))) as Searched,
     proveBound: async (planId, msMax) =>
       (await line.ask((id) => ({ kind: 'bound', id, planId, msMax }))) as Bound | undefined,
+    record: async (planId) =>
+      (await line.ask((id) => ({ kind: 'record', id, planId }))) as RecordSlice | undefined,
+    forgetRecords: async () => void (await line.ask((id) => ({ kind: 'forget-records', id }))),
     changed: async (waitMs) => void (await line.ask((id) => ({ kind: 'changed', id, waitMs }))),
     exploring: () => exploring > 0,
     ready: () => line.ready,

@@ -16,7 +16,7 @@ import {
 
 // The mirror and the planner run here, off the main thread. The main thread only forwards messages
 // and questions.
-const { cluster, solver, offset, rules } = workerData as WorkerData;
+const { cluster, solver, offset, rules, records } = workerData as WorkerData;
 // HiGHS starts with the first proof, in a thread of its own.
 const highs = highsSolver({ background: true });
 const nowMs = sharedOffsetClock(offset);
@@ -26,6 +26,7 @@ const engine = new SolverEngine({
   hash: systemHash,
   nowMs,
   planOptions: rules,
+  records,
   prover: (msMax) => timeBoxed(highs, msMax),
   pause: async (ms) => setTimeout(ms),
   onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Notice),
@@ -51,6 +52,10 @@ function handle(question: Question): void {
       return void answer(question.id, desk.search(question.request, question.budgetMs));
     case 'bound':
       return void answer(question.id, engine.proveBound(question.planId, question.msMax));
+    case 'record':
+      return desk.record(question.planId, replyTo(question.id));
+    case 'forget-records':
+      return replyTo(question.id).resolve(engine.forgetRecords());
     case 'changed':
       return desk.changed(question.waitMs, () => replyTo(question.id).resolve(undefined));
     case 'debug':

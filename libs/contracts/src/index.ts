@@ -8,6 +8,7 @@ export {
 } from './bus/channel.js';
 export * from './bus/decisions.js';
 export * from './bus/planner.js';
+export * from './bus/records.js';
 export * from './bus/state.js';
 export * from './bus/work.js';
 export * from './codec/index.js';

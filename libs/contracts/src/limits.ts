@@ -27,6 +27,13 @@ export const limits = {
   workAgeMs: minuteMs,
   /** How long decisions can be read. */
   decisionAgeMs: 7 * 24 * 60 * minuteMs,
+  /** How long a plan can be made again. */
+  recordAgeMs: 24 * 60 * minuteMs,
+  /**
+   * How long a part counts as kept for further records. It is shorter than `recordAgeMs`, so that a
+   * record finds its parts for the rest of that time.
+   */
+  recordPartAgeMs: 12 * 60 * minuteMs,
   /**
    * How long tombstones stay. A follower that was away for half as long starts over, so it misses
    * none.
@@ -62,4 +69,5 @@ export const limits = {
   catalogBytesMax: 128 * mebibyte,
   decisionsBytesMax: 512 * mebibyte,
   blobsBytesMax: 128 * mebibyte,
+  recordsBytesMax: 256 * mebibyte,
 } as const;

@@ -178,6 +178,12 @@ export type PlanMessage = {
 };
 
 /**
+ * What a plan was made from. `input` is the text of `writtenRecord` of @dovetail/core-scheduling,
+ * which names its parts.
+ */
+export type PlanRecord = Omit<PlanMessage, 'plan'> & { readonly input: string };
+
+/**
  * The instance types that one node class can boot, as the planner reads them. A large catalog comes
  * in parts.
  */

@@ -122,7 +122,7 @@ const solver = (cluster: string): Partial<BusRights> => ({
   sees: streamSpecs(cluster).map(({ name }) => name),
   follows: streams(cluster, 'state', 'catalog'),
   works: [workers.solvers(cluster)],
-  publishes: [subjects.planAll(cluster)],
+  publishes: [subjects.planAll(cluster), subjects.recordAll(cluster)],
   serves: [subjects.planner(cluster, 'plan'), subjects.planner(cluster, 'explain')],
 });
 
@@ -147,5 +147,6 @@ const reaper = (cluster: string): Partial<BusRights> => ({
 const reader = (cluster: string): Partial<BusRights> => ({
   follows: streams(cluster, 'decisions'),
   consumes: streams(cluster, 'decisions'),
+  reads: streams(cluster, 'records'),
   hears: [subjects.decisionAll(cluster)],
 });

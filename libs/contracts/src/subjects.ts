@@ -74,6 +74,12 @@ export const subjects = {
   blobPart: (cluster: string, id: string, part: number) =>
     `${root(cluster)}.blob.v1.${subjectToken(id)}.${String(part)}`,
   blobAll: (cluster: string) => `${root(cluster)}.blob.v1.>`,
+  planRecord: (cluster: string, planId: string) =>
+    `${root(cluster)}.record.v1.plan.${subjectToken(planId)}`,
+  planRecordAll: (cluster: string) => `${root(cluster)}.record.v1.plan.*`,
+  recordPart: (cluster: string, id: string) =>
+    `${root(cluster)}.record.v1.part.${subjectToken(id)}`,
+  recordAll: (cluster: string) => `${root(cluster)}.record.v1.>`,
 } as const;
 
 /**
@@ -90,7 +96,8 @@ export const subjectOfRecord = (cluster: string, record: StateRecord): string =>
   );
 
 /** The purpose of a stream. */
-export type StreamRole = 'state' | 'pending' | 'plans' | 'catalog' | 'decisions' | 'blobs';
+export type StreamRole =
+  'state' | 'pending' | 'plans' | 'catalog' | 'decisions' | 'blobs' | 'records';
 
 /**
  * A stream's name. It holds the cluster's name, because one NATS account may carry several
@@ -115,32 +122,19 @@ export function streamSpecs(cluster: string): readonly StreamSpec[] {
     duplicateWindowMs: limits.duplicateWindowMs,
     ...rest,
   });
+  const log = (role: StreamRole, subject: string, maxAgeMs: number, maxBytes: number) =>
+    named(role, subject, { keep: 'log', maxAgeMs, maxBytes });
+  const work = (role: StreamRole, subject: string, maxBytes: number) =>
+    named(role, subject, { keep: 'work', maxAgeMs: limits.workAgeMs, maxBytes });
+  const { stateBytesMax, catalogBytesMax, decisionAgeMs, blobAgeMs, recordAgeMs } = limits;
   return [
-    named('state', subjects.stateAll(cluster), { keep: 'last', maxBytes: limits.stateBytesMax }),
-    named('pending', subjects.pendingAll(cluster), {
-      keep: 'work',
-      maxAgeMs: limits.workAgeMs,
-      maxBytes: limits.pendingBytesMax,
-    }),
-    named('plans', subjects.planAll(cluster), {
-      keep: 'work',
-      maxAgeMs: limits.workAgeMs,
-      maxBytes: limits.plansBytesMax,
-    }),
-    named('catalog', subjects.catalogAll(cluster), {
-      keep: 'last',
-      maxBytes: limits.catalogBytesMax,
-    }),
-    named('decisions', subjects.decisionAll(cluster), {
-      keep: 'log',
-      maxAgeMs: limits.decisionAgeMs,
-      maxBytes: limits.decisionsBytesMax,
-    }),
-    named('blobs', subjects.blobAll(cluster), {
-      keep: 'log',
-      maxAgeMs: limits.blobAgeMs,
-      maxBytes: limits.blobsBytesMax,
-    }),
+    named('state', subjects.stateAll(cluster), { keep: 'last', maxBytes: stateBytesMax }),
+    work('pending', subjects.pendingAll(cluster), limits.pendingBytesMax),
+    work('plans', subjects.planAll(cluster), limits.plansBytesMax),
+    named('catalog', subjects.catalogAll(cluster), { keep: 'last', maxBytes: catalogBytesMax }),
+    log('decisions', subjects.decisionAll(cluster), decisionAgeMs, limits.decisionsBytesMax),
+    log('blobs', subjects.blobAll(cluster), blobAgeMs, limits.blobsBytesMax),
+    log('records', subjects.recordAll(cluster), recordAgeMs, limits.recordsBytesMax),
   ];
 }
 

@@ -9,7 +9,7 @@ const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 export const msOf = (length = ''): number =>
   Number(length.slice(0, -1)) * (units[length.slice(-1)] ?? 0);
 
-const roles = ['state', 'pending', 'plans', 'catalog', 'decisions', 'blobs'] as const;
+const roles = ['state', 'pending', 'plans', 'catalog', 'decisions', 'blobs', 'records'] as const;
 
 function streamOf(word = ''): string {
   const role: StreamRole | undefined = roles.find((each) => each === word);

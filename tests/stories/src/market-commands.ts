@@ -9,6 +9,7 @@ export const marketCommands: readonly Command[] = [
       /^settings consolidation=(?<mode>delete|replace|all|search) spot-to-spot=(?<gate>yes|no) prices=(?<length>\d+[smh])$/,
     run: (stage, { mode, gate, length }) => {
       stage.settings = {
+        ...stage.settings,
         consolidation: mode as Settings['consolidation'],
         spotToSpot: gate === 'yes',
         priceRefreshMs: msOf(length),

@@ -52,6 +52,8 @@ export type Settings = {
   readonly spotToSpot: boolean;
   /** How often the launcher reads the prices, in milliseconds. */
   readonly priceRefreshMs: number;
+  /** Whether solvers keep what plans were made from, which takes time. */
+  readonly records: boolean;
 };
 
 /** Under-used nodes go where a story's pool says so. */
@@ -59,6 +61,7 @@ export const defaultSettings: Settings = {
   consolidation: 'all',
   spotToSpot: false,
   priceRefreshMs: defaultLauncherConfig.discovery.priceRefreshMs,
+  records: false,
 };
 
 /** The dependencies of a process besides its ports. */
@@ -93,16 +96,20 @@ const starts: Readonly<
       { ...deps, connection: { answered: () => true }, channel, leadership: leadership() },
       defaultPodWatcherConfig,
     ).run(stop),
-  solver: ({ deps, channel }, replica, stop) => {
+  solver: ({ deps, channel, settings: { records } }, replica, stop) => {
     const { clock } = deps;
     const engine = new SolverEngine({
       cluster: clusterName,
       solver: replica,
       hash,
       nowMs: () => clock.nowMs(),
+      records,
     });
     const port = inThread(engine, clock);
-    return createSolver({ ...deps, channel, engine: port }, defaultSolverConfig).run(stop);
+    return createSolver(
+      { ...deps, channel, engine: port },
+      { ...defaultSolverConfig, records },
+    ).run(stop);
   },
   launcher: ({ deps, leadership, settings: { priceRefreshMs } }, _replica, stop) =>
     createLauncher(

@@ -38,7 +38,7 @@ function kubernetesOf(inventory: Inventory): KubernetesVersion {
 const refKey = (ref: Pick<NodeClassRef, 'kind' | 'name'>): string => `${ref.kind}/${ref.name}`;
 
 /** The class that stands in for a missing one: AL2023 with the standard disks. */
-function standardClass(ref: NodeClassRef): NodeClass {
+export function standardClass(ref: NodeClassRef): NodeClass {
   return {
     ref,
     uid: refKey(ref),

@@ -34,7 +34,7 @@ export type Channel = Reader & {
 };
 
 /** A message before its size is known. */
-type Post = {
+export type Post = {
   readonly subject: string;
   readonly type: string;
   readonly payload: Uint8Array;

@@ -11,6 +11,7 @@ import {
   sampleJointRequest,
   samplePlan,
   samplePlanMessage,
+  samplePlanRecord,
   sampleRecords,
   sampleReplacement,
   sampleReply,
@@ -23,8 +24,10 @@ import {
   decodePendingBatch,
   decodePlanMessage,
   decodePlannerAnswer,
+  decodePlanRecord,
   decodePlanReply,
   decodePlanRequest,
+  decodeRecordPart,
   decodeStateRecord,
   decodeUnavailableOffering,
   encodeClassCatalog,
@@ -33,8 +36,10 @@ import {
   encodePendingBatch,
   encodePlanMessage,
   encodePlannerAnswer,
+  encodePlanRecord,
   encodePlanReply,
   encodePlanRequest,
+  encodeRecordPart,
   encodeStateRecord,
   encodeUnavailableOffering,
 } from './index.js';
@@ -51,6 +56,14 @@ describe('every message survives the wire', () => {
   test('a plan with its tables', () => {
     for (const message of [samplePlanMessage, sampleReplacement, sampleJointReplacement])
       expect(decodePlanMessage(encodePlanMessage(message))).toEqual({ ok: true, value: message });
+  });
+  test('what a plan was made from, and its parts', () => {
+    const part = { id: 'p', text: 'ä\u{1f600}' };
+    expect(decodePlanRecord(encodePlanRecord(samplePlanRecord))).toEqual({
+      ok: true,
+      value: samplePlanRecord,
+    });
+    expect(decodeRecordPart(encodeRecordPart(part))).toEqual({ ok: true, value: part });
   });
   test('batches, requests, answers, catalogs, decisions', () => {
     expect(decodePendingBatch(encodePendingBatch(sampleBatch))).toEqual({

@@ -3,6 +3,7 @@ import { decision } from './decision.js';
 import { entry } from './entry.js';
 import { pendingBatch, plan, planMessage } from './plan.js';
 import { blobManifest, plannerAnswer, planReply, planRequest } from './planner.js';
+import { planRecord, recordPart } from './record.js';
 import { stateRecord } from './state.js';
 import { wire } from './wire.js';
 
@@ -61,6 +62,18 @@ export const { encode: encodePlannerAnswer, decode: decodePlannerAnswer } = entr
   'PlannerAnswer',
   wire.PlannerAnswer,
   plannerAnswer,
+);
+/** What a plan was made from, from the solver that made it to whoever makes it again. */
+export const { encode: encodePlanRecord, decode: decodePlanRecord } = entry(
+  'PlanRecord',
+  wire.PlanRecord,
+  planRecord,
+);
+/** A piece of the input of plans. */
+export const { encode: encodeRecordPart, decode: decodeRecordPart } = entry(
+  'RecordPart',
+  wire.RecordPart,
+  recordPart,
 );
 /** A decision, from any service to anyone. */
 export const { encode: encodeDecision, decode: decodeDecision } = entry(

@@ -229,7 +229,8 @@ const commandCause: Codec<Required<Pick<ReplacementCause, 'command'>> & Replacem
   read: (from) => ({ ...replacement.read(from), ...command.read(from) }),
 };
 /** The cause is a oneof of the message itself. */
-const cause: Codec<PlanCause> = {
+/** The cause of a plan, spread over the fields of its message. */
+export const cause: Codec<PlanCause> = {
   write: (value) => {
     if (value.kind === 'pending') return { pending: pendingCause.write(value) };
     if (value.command !== undefined)

@@ -26,6 +26,8 @@ export const goldenReaders: Readonly<Record<string, (bytes: Uint8Array) => Decod
   answer: codec.decodePlannerAnswer,
   decision: codec.decodeDecision,
   blob: codec.decodeBlobManifest,
+  record: codec.decodePlanRecord,
+  part: codec.decodeRecordPart,
 };
 
 const bytesOfSamples = (): readonly (readonly [string, Uint8Array])[] => [
@@ -58,6 +60,8 @@ const bytesOfSamples = (): readonly (readonly [string, Uint8Array])[] => [
     }),
   ],
   ['decision-full', codec.encodeDecision(samples.sampleDecision)],
+  ['record-command', codec.encodePlanRecord(samples.samplePlanRecord)],
+  ['part-full', codec.encodeRecordPart({ id: 'p', text: '[{"uid":"a"}]' })],
   ['blob-manifest', codec.encodeBlobManifest({ id: 'b', parts: 2, bytes: 600_000 })],
 ];
 

@@ -5,6 +5,7 @@ import type {
   Decision,
   PendingBatch,
   PlanMessage,
+  PlanRecord,
   PlanReply,
   PlanRequest,
   StateRecord,
@@ -231,6 +232,9 @@ export const sampleCommandPlan: PlanMessage = {
   ...samplePlanMessage,
   cause: { ...sampleJointReplacement.cause, command: 'underutilized-1' } as PlanMessage['cause'],
 };
+
+const { plan: _, ...origin } = sampleCommandPlan;
+export const samplePlanRecord: PlanRecord = { ...origin, input: '{"form":1}' };
 
 export const sampleBatch: PendingBatch = {
   group: 'g1',

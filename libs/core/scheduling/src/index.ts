@@ -10,6 +10,17 @@ export { defaultPlanOptions, finishMsPerNode } from './options.js';
 export { placesOnExisting } from './places.js';
 export * from './plan.js';
 export { plan } from './planner.js';
+export { type Answers, NotedAnswers } from './record/answers.js';
+export { PartWriter, type RecordPart } from './record/parts.js';
+export {
+  partsOfRecord,
+  planAgain,
+  type PlanInput,
+  readRecord,
+  type Recorded,
+  writtenRecord,
+} from './record/record.js';
+export { type PlanSketch, sketchOf } from './record/sketch.js';
 export { hasSizedNodes } from './sized-nodes.js';
 export * from './sizing.js';
 export * from './snapshot.js';

@@ -3,6 +3,7 @@ import type { BusConnection, Log, Metrics, StreamAdmin, Vitals } from '@dovetail
 import type { Decisions } from '@dovetail/service-kit';
 
 import type { EnginePort } from './engine-port.js';
+import type { Recorder } from './recorder.js';
 
 /** The ports that a solver works with: the bus, and the engine beside it. */
 export type SolverDeps = {
@@ -14,7 +15,10 @@ export type SolverDeps = {
 };
 
 /** The ports, and the teller of decisions that batches and requests share. */
-export type TellingDeps = SolverDeps & { readonly decisions: Pick<Decisions, 'tell'> };
+export type TellingDeps = SolverDeps & {
+  readonly decisions: Pick<Decisions, 'tell'>;
+  readonly recorder: Pick<Recorder, 'record'>;
+};
 
 /** The times and counts that a solver keeps. */
 export type SolverConfig = {
@@ -35,6 +39,8 @@ export type SolverConfig = {
    * the plan's decision. 0: decisions carry the quick bound.
    */
   readonly boundMs: number;
+  /** Whether what each plan was made from is kept, so that the plan can be made again. */
+  readonly records: boolean;
   /** How long a batch may wait for the mirror before it is given back, in milliseconds. */
   readonly patienceMs: number;
   /** After this many failures here, a batch ends with a decision. */
@@ -52,6 +58,7 @@ export const defaultSolverConfig: SolverConfig = {
   requestBudgetMaxMs: 2_000,
   searchBudgetMaxMs: 60_000,
   boundMs: 1_000,
+  records: true,
   patienceMs: 10_000,
   failuresMax: 3,
 };

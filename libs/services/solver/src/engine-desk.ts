@@ -4,6 +4,7 @@ import type { Clock, FollowEvent } from '@dovetail/core-ports';
 import { Changes } from './changes.js';
 import type { Solved, SolverEngine } from './engine.js';
 import { type Done, Lanes, type Thread } from './lanes.js';
+import type { RecordSlice } from './records.js';
 
 /**
  * The result of a search. `behind`: the mirror is not complete yet. `busy`: one search is under
@@ -70,6 +71,11 @@ export class EngineDesk {
     } finally {
       this.#isSearching = false;
     }
+  }
+
+  /** Writes a slice of what a plan was made from, after all other work. */
+  record(planId: string, done: Done<RecordSlice | undefined>): void {
+    this.#lanes.put('record', () => this.#engine.record(planId), done);
   }
 
   /** Calls `done` when the mirror has changed since the last question, after `waitMs` at most. */

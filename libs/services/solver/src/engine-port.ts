@@ -4,6 +4,7 @@ import type { Bound } from '@dovetail/core-scheduling';
 
 import type { Solved, SolverEngine } from './engine.js';
 import { EngineDesk, type Searched } from './engine-desk.js';
+import type { RecordSlice } from './records.js';
 
 /** Takes what the two streams deliver. */
 interface EngineFeed {
@@ -34,6 +35,13 @@ interface EnginePlanner {
    * proven. Rejects when the prover fails.
    */
   proveBound(planId: string, msMax: number): Promise<Bound | undefined>;
+  /**
+   * Resolves with the next slice of what a plan was made from; undefined: it is not kept. Other
+   * work comes first.
+   */
+  record(planId: string): Promise<RecordSlice | undefined>;
+  /** What was recorded is lost: the next record writes everything. */
+  forgetRecords(): Promise<void>;
   /** Resolves when the mirror has changed since the last call, or after `waitMs` at the latest. */
   changed(waitMs: number): Promise<void>;
 }
@@ -78,6 +86,8 @@ export function inThread(
       explore(new Promise((resolve, reject) => desk.solveRequest(request, { resolve, reject }))),
     search: (request, budgetMs) => explore(desk.search(request, budgetMs)),
     proveBound: (planId, msMax) => engine.proveBound(planId, msMax),
+    record: (planId) => new Promise((resolve, reject) => desk.record(planId, { resolve, reject })),
+    forgetRecords: () => Promise.resolve(engine.forgetRecords()),
     changed: (waitMs) => new Promise((resolve) => desk.changed(waitMs, resolve)),
     exploring: () => exploring > 0,
     ready: () => engine.ready,

@@ -19,13 +19,17 @@ import {
   type Bound,
   defaultPlanOptions,
   defaultSizing,
+  NotedAnswers,
   plan,
+  type PlanInput,
   type PlanOptions,
+  sketchOf,
 } from '@dovetail/core-scheduling';
 
 import { Mirror } from './mirror.js';
 import { OwnTime } from './own-time.js';
 import { type Pause, Proofs, type Prover } from './proofs.js';
+import { Records, type RecordSlice } from './records.js';
 import { searchOn } from './search.js';
 import { opening, snapshotOf } from './snapshot.js';
 import { waitingIn } from './waiting.js';
@@ -44,6 +48,8 @@ export type EngineOptions = {
   readonly prover?: Prover;
   /** Waits before a proof, so that the plan is carried out first; absent: proofs begin at once. */
   readonly pause?: Pause;
+  /** Whether what plans were made from is kept until it is recorded; absent: it is not. */
+  readonly records?: boolean;
   /** Called for each unreadable message of the followed streams. The engine skips it. */
   readonly onMalformed?: (message: MalformedMessage) => void;
 };
@@ -89,6 +95,7 @@ export class SolverEngine {
   readonly #mirror = new Mirror();
   readonly #options: EngineOptions;
   readonly #proofs: Proofs;
+  readonly #records: Records;
   /**
    * The time of the last loss of the state feed. pod-watcher publishes it again in the seconds
    * after.
@@ -98,6 +105,7 @@ export class SolverEngine {
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#proofs = new Proofs(options.prover, options.nowMs, options.pause);
+    this.#records = new Records(options);
   }
 
   /** Applies an event of the state feed. */
@@ -204,10 +212,11 @@ export class SolverEngine {
       nowMs: startedMs,
     });
     const options = this.#planOptions(task, time);
+    const noted = new NotedAnswers(options.shouldStop);
     const pods = task.pods.toSorted((a, b) => compareText(a.uid, b.uid));
     // Pods that wait may go to any node, so they do not crowd the nodes that are open.
     const snapshot = opening(keepingRoom(known, task.waiting, options).snapshot, task.open);
-    const made = plan(snapshot, pods, options);
+    const made = plan(snapshot, pods, { ...options, shouldStop: noted.shouldStop });
     const draft = {
       cause: task.cause,
       plan: made,
@@ -220,12 +229,19 @@ export class SolverEngine {
     const id = planIdOf(this.#options.hash, draft);
     // The proof runs beside other work, in no lane, so it must not give way.
     const { giveWay: _, shouldStop: __, ...rules } = options;
-    if (task.isToldOf)
-      this.#proofs.keep({ planId: id, plan: made, planned: { snapshot, pods, options: rules } });
+    const planned = { snapshot, pods, options: rules };
+    if (task.isToldOf) {
+      this.#proofs.keep({ planId: id, plan: made, planned });
+      this.#keepRecord({ id, ...draft }, { ...planned, answers: noted.answers });
+    }
     return { kind: 'plan', message: { id, ...draft } };
   }
 
-  #planOptions(task: Task, time: OwnTime): PlanOptions {
+  #keepRecord({ plan: made, ...origin }: PlanMessage, input: PlanInput): void {
+    if (this.#options.records === true) this.#records.keep(origin, { input, made: sketchOf(made) });
+  }
+
+  #planOptions(task: Task, time: OwnTime): PlanOptions & Required<Pick<PlanOptions, 'shouldStop'>> {
     return {
       ...defaultPlanOptions,
       ...defaultSizing,
@@ -259,6 +275,16 @@ export class SolverEngine {
    */
   proveBound(planId: string, msMax: number): Promise<Bound | undefined> {
     return this.#proofs.prove(planId, msMax);
+  }
+
+  /** The next slice of what a plan was made from. Undefined: it is not kept. */
+  record(planId: string): RecordSlice | undefined {
+    return this.#records.slice(planId);
+  }
+
+  /** What was recorded is lost: the next record writes everything. */
+  forgetRecords(): void {
+    this.#records.forget();
   }
 
   /** The state of the engine, in numbers. */

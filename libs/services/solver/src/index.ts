@@ -5,5 +5,6 @@ export { type EnginePort, inThread } from './engine-port.js';
 export type { Done } from './lanes.js';
 export { solverMetrics } from './metrics.js';
 export { Mirror } from './mirror.js';
+export type { RecordSlice } from './records.js';
 export { snapshotOf } from './snapshot.js';
 export { createSolver } from './solver.js';

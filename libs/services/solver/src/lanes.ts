@@ -1,9 +1,9 @@
 /** Kinds of planning work, the most urgent first. */
-const lanes = ['batch', 'committed', 'what-if', 'search'] as const;
+const lanes = ['batch', 'committed', 'what-if', 'record', 'search'] as const;
 
 /**
  * A kind of planning work. Pending pods come before plans that the launcher will carry out, and
- * those before questions. A search comes last.
+ * those before questions. Records of plans come after all answers, and a search comes last.
  */
 export type Lane = (typeof lanes)[number];
 

@@ -28,6 +28,12 @@ export const solverMetrics: MetricDefinitions = {
     help: 'From cutting a batch to a solver taking it, and from a request to its planning (by work)',
     known: [{ work: 'batch' }, { work: 'request' }],
   },
+  dovetail_solver_records_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: 'Plans whose input was to be kept (by outcome: kept, left-out when plans came faster than they could be written, failed)',
+    known: [{ outcome: 'kept' }, { outcome: 'left-out' }, { outcome: 'failed' }],
+  },
   dovetail_solver_search_seconds: {
     kind: 'histogram',
     help: 'Time of one search for nodes to give up, pending pods planned in between included',

@@ -28,7 +28,7 @@ export class OwnTime {
   }
 
   /** The options of plans that end after so many milliseconds, and that give way meanwhile. */
-  options(untilMs: number): Pick<PlanOptions, 'shouldStop' | 'giveWay'> {
+  options(untilMs: number): Required<Pick<PlanOptions, 'shouldStop' | 'giveWay'>> {
     const giveWay = (): void => {
       if (this.#giveWay === undefined) return;
       const beforeMs = this.#nowMs();

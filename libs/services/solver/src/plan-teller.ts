@@ -25,6 +25,8 @@ export async function tellPlan(
     planFor,
   }: Pick<SolverConfig, 'boundMs'> & { readonly stop: StopSignal; readonly planFor: PlanFor },
 ): Promise<void> {
+  // It takes no time from the proof, which runs in a thread of its own.
+  void deps.recorder.record(message.id);
   const bound = boundMs > 0 ? await boundInTime(deps, message.id, { boundMs, stop }) : undefined;
   const told: PlanMessage =
     bound === undefined ? message : { ...message, plan: { ...message.plan, bound } };

@@ -3,8 +3,9 @@ import type { Service, StopSignal } from '@dovetail/core-ports';
 import { busOutbox, Decisions, untilDone } from '@dovetail/service-kit';
 
 import { BatchPlanner } from './batch-planner.js';
-import type { SolverConfig, SolverDeps } from './config.js';
+import type { SolverConfig, SolverDeps, TellingDeps } from './config.js';
 import type { EnginePort } from './engine-port.js';
+import { Recorder } from './recorder.js';
 import { answerRequest, answerSearch } from './requests.js';
 
 /**
@@ -15,7 +16,8 @@ import { answerRequest, answerSearch } from './requests.js';
 export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
   const { channel, engine, log, metrics } = deps;
   const outbox = busOutbox({ clock: channel.clock, log, metrics });
-  const telling = { ...deps, decisions: new Decisions({ channel, outbox, log }) };
+  const recorder = config.records ? new Recorder(deps) : notRecording;
+  const telling = { ...deps, decisions: new Decisions({ channel, outbox, log }), recorder };
   const run = async (stop: StopSignal): Promise<void> => {
     await untilDone(
       { clock: channel.clock, log },
@@ -48,6 +50,8 @@ export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
     debugState: () => engine.debugState(),
   };
 }
+
+const notRecording: TellingDeps['recorder'] = { record: () => Promise.resolve() };
 
 /** Rejects with BusError while a stream is missing. A solver may make none. */
 async function streamsAreThere({ bus, cluster }: SolverDeps['channel']): Promise<void> {

@@ -27,6 +27,8 @@ type PlayOptions = {
   readonly world?: World | undefined;
   readonly sabotage?: Sabotage | undefined;
   readonly stopsAtBreach?: boolean | undefined;
+  /** Looks at the stage once everything has come to rest, with the records of its plans. */
+  readonly atEnd?: ((stage: StoryStage) => Promise<void>) | undefined;
 };
 
 /**
@@ -79,9 +81,10 @@ async function ifPossible(act: () => Promise<void>): Promise<void> {
 
 async function played(
   source: Source,
-  { world = plainWorld, sabotage, stopsAtBreach = false }: PlayOptions,
+  { world = plainWorld, sabotage, stopsAtBreach = false, atEnd }: PlayOptions,
 ): Promise<Simulated> {
   const stage = await new StoryStage(sabotage, world.types).begin();
+  if (atEnd !== undefined) stage.settings = { ...stage.settings, records: true };
   const watchman = new Watchman(stage);
   const lines: string[] = [];
   const play = async (line: string): Promise<void> => {
@@ -100,6 +103,7 @@ async function played(
     }
     const restless = await breachesThatStay(stage);
     const asking = world.rest === undefined ? [] : await asksAtRest(stage, world.rest);
+    await atEnd?.(stage);
     return {
       lines,
       hours: stage.seconds() / 3_600,

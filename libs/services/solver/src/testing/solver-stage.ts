@@ -173,6 +173,7 @@ export class SolverStage extends Stage {
       solver: name,
       hash,
       nowMs: () => this.clock.nowMs(),
+      records: true,
       onMalformed: (malformed) => reportMalformed(this, malformed),
       ...(options.prover === undefined ? {} : { prover: options.prover }),
       ...(options.planOptions === undefined ? {} : { planOptions: options.planOptions }),

@@ -1,0 +1,43 @@
+import type { Decision } from '@dovetail/contracts';
+
+/** The decisions whose id, or whose plan's id, begins with some text, and their plans. */
+export class PlanFinder {
+  readonly #text: string;
+  readonly #found = new Map<string, Decision>();
+  /** The plan that bought each NodeClaim, by the claim's name. */
+  readonly #ofClaims = new Map<string, string>();
+  #read = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Takes a decision, in any order. */
+  take(decision: Decision): void {
+    const { id, planId, claimName, kind } = decision;
+    this.#read += 1;
+    if (kind === 'admit' && planId !== undefined && claimName !== undefined)
+      this.#ofClaims.set(claimName, planId);
+    const isMeant = id.startsWith(this.#text) || planId?.startsWith(this.#text) === true;
+    if (isMeant) this.#found.set(id, decision);
+  }
+
+  /** The plans of these decisions. A decision about a claim has the plan that bought the claim. */
+  plans(): readonly string[] {
+    const plans = [...this.#found.values()].flatMap(
+      ({ planId, claimName = '' }) => planId ?? this.#ofClaims.get(claimName) ?? [],
+    );
+    return [...new Set(plans)];
+  }
+
+  /** Why there is not one plan, and what to do. */
+  whyNone(): string {
+    const plans = this.plans();
+    const [first] = this.#found.keys();
+    if (plans.length > 1)
+      return `${this.#text} is the beginning of ${String(plans.length)} plans: ${plans.slice(0, 5).join(', ')}; write more of one`;
+    if (first !== undefined)
+      return `no plan was made for decision ${first}, so there is nothing to make again; dovetail explain decision shows what it weighed`;
+    return `none of the ${String(this.#read)} kept decisions has the id ${this.#text}: write an id, or its beginning, as dovetail decisions -o json prints it`;
+  }
+}

@@ -1,0 +1,27 @@
+import type { RecordPart } from '@dovetail/core-scheduling';
+
+import type { PlanRecord } from '../messages.js';
+import { type Codec, int, message, name, text, type Wire } from './fields.js';
+import { cause } from './plan.js';
+import { admissionNumber, streamPosition } from './values.js';
+
+const recordRest = message<Omit<PlanRecord, 'cause'>>({
+  id: name,
+  input: name,
+  statePosition: streamPosition,
+  admissionSeen: admissionNumber,
+  createdMs: int,
+  solver: name,
+  solveMs: int,
+});
+/** What a plan was made from. */
+export const planRecord: Codec<PlanRecord> = {
+  write: (value) => ({
+    ...(recordRest.write(value) as Wire),
+    ...(cause.write(value.cause) as Wire),
+  }),
+  read: (from) => ({ ...recordRest.read(from), cause: cause.read(from) }),
+};
+
+/** A piece of an input. */
+export const recordPart = message<RecordPart>({ id: name, text });
