@@ -35,6 +35,7 @@ import {
   stopOnSignals,
   systemClock,
   systemHash,
+  systemPacking,
   text,
   wholeNumber,
 } from '@dovetail/runtime';
@@ -281,7 +282,7 @@ function startSolver(shared: Shared, name: string): Promise<Service> {
   const channel = { bus, cluster: clusterName, hash, source: 'solver', clock };
   return serve(
     createSolver(
-      { channel, engine: port, log, metrics, vitals: noVitals },
+      { channel, engine: port, log, metrics, vitals: noVitals, packing: systemPacking },
       { ...defaultSolverConfig, budgetMs },
     ),
   );

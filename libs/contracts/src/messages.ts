@@ -183,6 +183,9 @@ export type PlanMessage = {
  */
 export type PlanRecord = Omit<PlanMessage, 'plan'> & { readonly input: string };
 
+/** A part of a record on its way: its text is packed. */
+export type PackedPart = { readonly id: string; readonly packed: Uint8Array };
+
 /**
  * The instance types that one node class can boot, as the planner reads them. A large catalog comes
  * in parts.

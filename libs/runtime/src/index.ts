@@ -9,6 +9,7 @@ export * from './lease.js';
 export * from './log.js';
 export * from './metrics.js';
 export * from './name-settings.js';
+export * from './packing.js';
 export * from './service.js';
 export * from './settings.js';
 export * from './shell.js';

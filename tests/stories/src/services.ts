@@ -18,7 +18,7 @@ import {
   inThread,
   SolverEngine,
 } from '@dovetail/service-solver';
-import { clusterName, hash, Mortal, ProcessClock, type Stage } from '@dovetail/sim-stage';
+import { clusterName, hash, Mortal, packing, ProcessClock, type Stage } from '@dovetail/sim-stage';
 
 import { guardedBus } from './guarded-bus.js';
 
@@ -107,7 +107,7 @@ const starts: Readonly<
     });
     const port = inThread(engine, clock);
     return createSolver(
-      { ...deps, channel, engine: port },
+      { ...deps, channel, packing, engine: port },
       { ...defaultSolverConfig, records },
     ).run(stop);
   },

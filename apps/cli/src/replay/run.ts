@@ -1,5 +1,6 @@
 import { type Decision, planIdOf, readPlanRecord, type ReadRecord } from '@dovetail/contracts';
 import { planAgain, sketchOf } from '@dovetail/core-scheduling';
+import { systemPacking } from '@dovetail/runtime';
 
 import type { Layout } from '../layout/columns.js';
 import { InputError } from '../manifests/input-error.js';
@@ -102,7 +103,9 @@ async function recordOf(
   output: Streams,
 ): Promise<ReadRecord> {
   output.progress('reading the record…');
-  const read = await withReader(bus, 'dovetail replay', (reader) => readPlanRecord(reader, planId));
+  const read = await withReader(bus, 'dovetail replay', (reader) =>
+    readPlanRecord(reader, planId, systemPacking),
+  );
   if (!read.ok) throw new Ended(read.why, replayExitCodes.unavailable);
   if (read.value === undefined)
     throw new Ended(

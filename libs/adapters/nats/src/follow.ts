@@ -71,8 +71,9 @@ export async function* follow(
       await pause(250, stop);
       continue;
     }
-    let end: SessionEnd = { resume: false, ...begun };
-    if ('memory' in begun) {
+    let end: SessionEnd;
+    if ('reason' in begun) end = { resume: false, reason: begun.reason };
+    else {
       memory = begun.memory;
       end = yield* new Session(deps, connection, { ...plan, from }, memory).run(stop);
     }

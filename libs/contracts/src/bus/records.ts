@@ -1,4 +1,4 @@
-import { BusError, type PublishAck } from '@dovetail/core-ports';
+import { BusError, type Packing, type PublishAck } from '@dovetail/core-ports';
 import {
   partsOfRecord,
   readRecord,
@@ -20,12 +20,16 @@ import { type Channel, type Post, post, type Reader } from './channel.js';
 /**
  * Keeps a part of a record. A part that is kept already is kept for longer. Rejects with BusError.
  */
-export const publishRecordPart = (channel: Channel, part: RecordPart): Promise<PublishAck> =>
+export const publishRecordPart = (
+  channel: Channel,
+  { id, text }: RecordPart,
+  packing: Packing,
+): Promise<PublishAck> =>
   publish(channel, {
-    subject: subjects.recordPart(channel.cluster, part.id),
+    subject: subjects.recordPart(channel.cluster, id),
     type: 'RecordPart',
-    payload: encodeRecordPart(part),
-    messageId: `record-part/${part.id}`,
+    payload: encodeRecordPart({ id, packed: packing.pack(text) }),
+    messageId: `record-part/${id}`,
   });
 
 /** Keeps a record, whose parts must be kept before. Rejects with BusError. */
@@ -58,6 +62,7 @@ export type ReadRecord = { readonly record: PlanRecord; readonly recorded: Recor
 export async function readPlanRecord(
   reader: Reader,
   planId: string,
+  packing: Packing,
 ): Promise<Decoded<ReadRecord> | undefined> {
   const stream = streamName(reader.cluster, 'records');
   const subject = subjects.planRecord(reader.cluster, planId);
@@ -68,7 +73,7 @@ export async function readPlanRecord(
   const ids = partsOfRecord(record.value.input);
   if (ids === undefined)
     return { ok: false, field: 'input', reason: 'another release has written it in its own form' };
-  const texts = await partTexts(reader, ids);
+  const texts = await partTexts(reader, ids, packing);
   const recorded = readRecord(record.value.input, (id) => texts.get(id));
   if (recorded !== undefined) return { ok: true, value: { record: record.value, recorded } };
   const missing = ids.length - texts.size;
@@ -82,6 +87,7 @@ const atOnce = 32;
 async function partTexts(
   { bus, cluster }: Reader,
   ids: readonly string[],
+  packing: Packing,
 ): Promise<ReadonlyMap<string, string>> {
   const stream = streamName(cluster, 'records');
   const texts = new Map<string, string>();
@@ -89,9 +95,20 @@ async function partTexts(
     await Promise.all(
       ids.slice(from, from + atOnce).map(async (id) => {
         const found = await bus.lastMessage(stream, subjects.recordPart(cluster, id));
-        const part = found === undefined ? undefined : decodeRecordPart(found.payload);
-        if (part?.ok === true && part.value.id === id) texts.set(id, part.value.text);
+        const text = found === undefined ? undefined : textOf(found.payload, id, packing);
+        if (text !== undefined) texts.set(id, text);
       }),
     );
   return texts;
+}
+
+/** The text of a part; undefined for bytes that are not this part. */
+function textOf(payload: Uint8Array, id: string, packing: Packing): string | undefined {
+  const part = decodeRecordPart(payload);
+  if (!part.ok || part.value.id !== id) return undefined;
+  try {
+    return packing.unpack(part.value.packed);
+  } catch {
+    return undefined;
+  }
 }

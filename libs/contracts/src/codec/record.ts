@@ -1,7 +1,5 @@
-import type { RecordPart } from '@dovetail/core-scheduling';
-
-import type { PlanRecord } from '../messages.js';
-import { type Codec, int, message, name, text, type Wire } from './fields.js';
+import type { PackedPart, PlanRecord } from '../messages.js';
+import { type Codec, int, Malformed, message, name, type Wire } from './fields.js';
 import { cause } from './plan.js';
 import { admissionNumber, streamPosition } from './values.js';
 
@@ -23,5 +21,13 @@ export const planRecord: Codec<PlanRecord> = {
   read: (from) => ({ ...recordRest.read(from), cause: cause.read(from) }),
 };
 
+const bytes: Codec<Uint8Array> = {
+  write: (value) => value,
+  read: (wire) => {
+    if (wire instanceof Uint8Array) return wire;
+    throw new Malformed('it is not a string of bytes');
+  },
+};
+
 /** A piece of an input. */
-export const recordPart = message<RecordPart>({ id: name, text });
+export const recordPart = message<PackedPart>({ id: name, packed: bytes });

@@ -61,7 +61,7 @@ const bytesOfSamples = (): readonly (readonly [string, Uint8Array])[] => [
   ],
   ['decision-full', codec.encodeDecision(samples.sampleDecision)],
   ['record-command', codec.encodePlanRecord(samples.samplePlanRecord)],
-  ['part-full', codec.encodeRecordPart({ id: 'p', text: '[{"uid":"a"}]' })],
+  ['part-full', codec.encodeRecordPart({ id: 'p', packed: new Uint8Array([1, 2]) })],
   ['blob-manifest', codec.encodeBlobManifest({ id: 'b', parts: 2, bytes: 600_000 })],
 ];
 

@@ -7,6 +7,7 @@ export * from './kube.js';
 export * from './leadership.js';
 export * from './log.js';
 export * from './lp-solver.js';
+export * from './packing.js';
 export * from './resources.js';
 export * from './service.js';
 export * from './stopper.js';

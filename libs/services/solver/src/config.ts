@@ -1,5 +1,12 @@
 import type { Channel } from '@dovetail/contracts';
-import type { BusConnection, Log, Metrics, StreamAdmin, Vitals } from '@dovetail/core-ports';
+import type {
+  BusConnection,
+  Log,
+  Metrics,
+  Packing,
+  StreamAdmin,
+  Vitals,
+} from '@dovetail/core-ports';
 import type { Decisions } from '@dovetail/service-kit';
 
 import type { EnginePort } from './engine-port.js';
@@ -12,6 +19,8 @@ export type SolverDeps = {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly vitals: Vitals;
+  /** Packs what is kept of plans. */
+  readonly packing: Packing;
 };
 
 /** The ports, and the teller of decisions that batches and requests share. */

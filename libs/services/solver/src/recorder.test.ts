@@ -2,7 +2,7 @@ import { planIdOf, readPlanRecord, subjects } from '@dovetail/contracts';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { BusError, type PublishAck } from '@dovetail/core-ports';
 import { planAgain } from '@dovetail/core-scheduling';
-import { clusterName, hash, m5Node } from '@dovetail/sim-stage';
+import { clusterName, hash, m5Node, packing } from '@dovetail/sim-stage';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { SolverStage } from './testing/solver-stage.js';
@@ -18,7 +18,7 @@ afterEach(() => {
 
 /** The plan that a record makes again, by its id; the reason where none is read. */
 async function replayed(planId: string): Promise<string | undefined> {
-  const read = await readPlanRecord(stage.channel, planId);
+  const read = await readPlanRecord(stage.channel, planId, packing);
   if (read === undefined) return undefined;
   if (!read.ok) return `${read.field}: ${read.reason}`;
   const { record, recorded } = read.value;
@@ -127,7 +127,7 @@ describe('the record of a plan', () => {
         },
       }),
     };
-    const read = await readPlanRecord(reader, planId);
+    const read = await readPlanRecord(reader, planId, packing);
     expect(read).toMatchObject({ ok: false, field: 'input' });
     expect(read?.ok === false && read.reason).toMatch(
       /^\d+ of its \d+ parts are not kept any more$/,

@@ -42,11 +42,11 @@ export class Recorder {
   }
 
   async #slices(planId: string): Promise<'kept' | 'left-out'> {
-    const { engine, channel } = this.#deps;
+    const { engine, channel, packing } = this.#deps;
     for (;;) {
       const slice = await engine.record(planId);
       if (slice === undefined) return 'left-out';
-      await Promise.all(slice.parts.map((part) => publishRecordPart(channel, part)));
+      await Promise.all(slice.parts.map((part) => publishRecordPart(channel, part, packing)));
       if (slice.record === undefined) continue;
       await publishPlanRecord(channel, slice.record);
       return 'kept';

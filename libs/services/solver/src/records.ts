@@ -25,11 +25,8 @@ type Kept = { readonly origin: Origin; readonly recorded: Recorded };
  * plans faster than it writes for longer leaves the oldest out.
  */
 const waitingMax = 16;
-/**
- * The work of one slice: so many runs of a list. It holds up the thread for some ten milliseconds
- * when all nodes of a run are new.
- */
-const runsOfSlice = 8;
+/** The work of one slice: so many runs of a list, of some eight nodes each with their pods. */
+const runsOfSlice = 4;
 
 type Options = { readonly hash: Hash; readonly nowMs: () => number };
 

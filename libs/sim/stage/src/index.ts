@@ -6,5 +6,5 @@ export { nodeClassObject, nodePoolObject, podObject } from './objects.js';
 export { ProcessClock } from './process-clock.js';
 export { type ReadyNode, type ReadyNodeOptions, ReadyNodes } from './ready-nodes.js';
 export { RecordingMetrics } from './recording.js';
-export { clusterName, hash, region, Stage, type StageOptions, startMs } from './stage.js';
+export { clusterName, hash, packing, region, Stage, type StageOptions, startMs } from './stage.js';
 export { Workloads } from './workloads.js';

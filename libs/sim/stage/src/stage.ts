@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
 import { type Channel, streamSpecs } from '@dovetail/contracts';
 import {
@@ -11,6 +12,7 @@ import {
   type KubeObject,
   type KubeResource,
   kubeResources,
+  type Packing,
 } from '@dovetail/core-ports';
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import {
@@ -46,6 +48,12 @@ export const clusterName = 'lab';
 export const region = 'us-west-2';
 /** The start time of every stage, unless a test gives another. */
 export const startMs = Date.UTC(2026, 10, 21, 12);
+
+/** Packs text as services do. */
+export const packing: Packing = {
+  pack: (text) => deflateRawSync(text),
+  unpack: (bytes) => inflateRawSync(bytes).toString('utf8'),
+};
 
 /** SHA-256 by Node's crypto module. */
 export const hash: Hash = { sha256Hex: (text) => createHash('sha256').update(text).digest('hex') };

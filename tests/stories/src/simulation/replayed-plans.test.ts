@@ -1,6 +1,6 @@
 import { planIdOf, readPlanRecord, streamName, subjects } from '@dovetail/contracts';
 import { planAgain } from '@dovetail/core-scheduling';
-import { clusterName, hash } from '@dovetail/sim-stage';
+import { clusterName, hash, packing } from '@dovetail/sim-stage';
 import { expect, test } from 'vitest';
 
 import type { StoryStage } from '../story-stage.js';
@@ -15,7 +15,7 @@ async function recorded({ bus }: StoryStage): Promise<readonly string[]> {
 
 /** What a plan is when it is made again: itself, unread with the reason, or another. */
 async function again({ channel }: StoryStage, planId: string): Promise<string> {
-  const read = await readPlanRecord(channel, planId);
+  const read = await readPlanRecord(channel, planId, packing);
   if (read === undefined) return 'not kept';
   if (!read.ok) return read.reason;
   const { record, recorded: kept } = read.value;

@@ -9,9 +9,9 @@ export type RecordPart = { readonly id: string; readonly text: string };
 type Item = Readonly<Record<never, unknown>>;
 
 /** The most items of one run. Larger runs are fewer parts; a change rewrites more of them. */
-const runMax = 64;
+const runMax = 32;
 /** One in so many items ends a run, on average. */
-const runMean = 16;
+const runMean = 8;
 /** The most characters of one part. In UTF-8 it fits into one message of the bus. */
 const partCharsMax = 128 * 1024;
 /** Digits of a part's id: 128 bits, as those of a plan's. */

@@ -11,10 +11,22 @@ test.each([
   ['keys in an order of their own', { b: 1, a: 2 }],
   ['text of any kind', ['\u0000', '"', 'ä', '\u{1f600}', '$set']],
   ['nothing', [null, {}, [], '']],
+  ['an object beside marks of its like', { $ref: 1, $set: [2] }],
 ])('%s is read as it was written', (_what, value) => {
   const again = readWritten(written(value));
   expect(again).toEqual(value);
   expect(written(again)).toBe(written(value));
+});
+
+test('an object that comes again is written once, and is one object when it is read', () => {
+  const labels = { app: 'web', tier: new Set(['front']) };
+  const value = [{ labels }, [labels, labels], new Map([['a', labels]])];
+  const text = written(value);
+  expect(text.match(/front/g)).toHaveLength(1);
+  const again = readWritten(text) as typeof value;
+  expect(again).toEqual(value);
+  const [first, second] = again as unknown as [{ labels: object }, readonly object[]];
+  expect(second[1]).toBe(first.labels);
 });
 
 test('a long item is cut in parts, and no character is cut in two', () => {

@@ -23,7 +23,7 @@ import { nodeClassValue, poolValue } from '@dovetail/core-api/testing';
 import { noVitals, type Service, Stopper } from '@dovetail/core-ports';
 import type { PlanOptions } from '@dovetail/core-scheduling';
 import { reportMalformed } from '@dovetail/service-kit';
-import { clusterName, hash, m5Types, Stage } from '@dovetail/sim-stage';
+import { clusterName, hash, m5Types, packing, Stage } from '@dovetail/sim-stage';
 
 import { defaultSolverConfig, type SolverConfig, type SolverDeps } from '../config.js';
 import { SolverEngine } from '../engine.js';
@@ -187,6 +187,7 @@ export class SolverStage extends Stage {
       log: this.log,
       metrics: this.metrics,
       vitals: noVitals,
+      packing,
     };
     const service = createSolver(deps, { ...defaultSolverConfig, ...options.config });
     this.services.push(service);
