@@ -9,7 +9,7 @@ import {
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
 import { type StopSignal } from '@dovetail/core-ports';
-import { backgroundTurnMs, type LoopTurn, tryTurn, Turns } from '@dovetail/service-kit';
+import { backgroundTurnMs, inParallel, type LoopTurn, tryTurn, Turns } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { tellExhausted, tellStays, tellUnrecorded } from '../outside/disruption-events.js';
@@ -206,12 +206,13 @@ export class Consolidations {
       deps.log.info('consolidation-proposed', message, about);
     }
     await deps.clock.sleep(config.disruption.validationDelayMs, stop);
-    for (const one of proposed) {
+    // One whose nodes the API server does not let change keeps no other from its turn.
+    await inParallel(proposed, 1, async (one) => {
       if (stop.aborted) return;
       const again = await this.#judgeAgain(one);
       if (again === undefined) this.#tellOutdated(one.command);
       else await this.#begin(again);
-    }
+    });
   }
 
   #tellOutdated(command: Command): void {
