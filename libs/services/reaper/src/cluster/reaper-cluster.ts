@@ -108,6 +108,14 @@ export class ReaperCluster extends Cluster {
   }
 
   /**
+   * Whether all that commands are judged by is known. Attachments are not: only the end of a node
+   * that goes already waits for them.
+   */
+  knowsForCommands(): boolean {
+    return this.areSynced('claim', 'node', 'pod', 'pool', 'pdb');
+  }
+
+  /**
    * A claim with its node, pods and pool. The last pod event is the latest of its status, what was
    * seen here, and the creation of a pod that came while no reaper watched.
    */

@@ -89,7 +89,7 @@ export class Consolidations {
 
   async #turn(stop: StopSignal): Promise<void> {
     const { deps, cluster, clockCheck } = this.#context;
-    if (!cluster.synced() || !clockCheck.isRight() || !this.#commands.isKnown()) return;
+    if (!cluster.knowsForCommands() || !clockCheck.isRight() || !this.#commands.isKnown()) return;
     await tryTurn(deps, consolidationTurn, () => this.#consolidate(stop));
   }
 

@@ -133,7 +133,7 @@ export class Commands {
   async #find(stop: StopSignal): Promise<void> {
     const { deps, cluster, config } = this.#context;
     while (!stop.aborted) {
-      const isReady = cluster.synced() && this.isKnown();
+      const isReady = cluster.knowsForCommands() && this.isKnown();
       if (isReady)
         for (const name of this.#toLookAt()) {
           if (this.#queued.has(name)) continue;
