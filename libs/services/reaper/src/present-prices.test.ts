@@ -79,25 +79,26 @@ describe('a node is judged by what it costs now', () => {
   });
 });
 
-test.each([
-  ['none', []],
-  ['replace', ['DOVETAIL_CATALOG_lab', 'DOVETAIL_STATE_lab']],
-] as const)('under consolidation "%s" the reaper follows %j', async (consolidation, streams) => {
-  await started();
-  const followed: string[] = [];
-  const bus = cluster.connect();
-  const follow: typeof bus.follow = (options, stop) => {
-    followed.push(options.stream);
-    return bus.follow(options, stop);
-  };
-  const watched = new Proxy(bus, {
-    get: (target, name) => {
-      if (name === 'follow') return follow;
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
-    },
-  });
-  reap({ config: { consolidation }, bus: watched });
-  await cluster.pass(5);
-  expect(followed.toSorted()).toEqual(streams);
-});
+// Drifted and unhealthy nodes wait for plans, too, and decisions tell what a node costs now.
+test.each(['none', 'replace'] as const)(
+  'under consolidation "%s" the reaper follows prices and refusals',
+  async (consolidation) => {
+    await started();
+    const followed: string[] = [];
+    const bus = cluster.connect();
+    const follow: typeof bus.follow = (options, stop) => {
+      followed.push(options.stream);
+      return bus.follow(options, stop);
+    };
+    const watched = new Proxy(bus, {
+      get: (target, name) => {
+        if (name === 'follow') return follow;
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+      },
+    });
+    reap({ config: { consolidation }, bus: watched });
+    await cluster.pass(5);
+    expect(followed.toSorted()).toEqual(['DOVETAIL_CATALOG_lab', 'DOVETAIL_STATE_lab']);
+  },
+);

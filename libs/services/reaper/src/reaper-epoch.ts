@@ -122,13 +122,24 @@ export class ReaperEpoch {
     };
     let unsynced = cluster.unsynced().length;
     addAll();
-    return cluster.subscribeClaims((claimNames) => {
+    const endRefusals = cluster.refusedPlans.subscribe((nodeUids) => {
+      for (const uid of nodeUids) {
+        const node = cluster.nodes.get(uid);
+        const claim = node === undefined ? undefined : cluster.claimOfNode(node);
+        if (claim !== undefined) this.#queue.add(claim.name);
+      }
+    });
+    const endChanges = cluster.subscribeClaims((claimNames) => {
       for (const name of claimNames) this.#queue.add(name);
       // A look that could not decide before a list was complete can decide now.
       if (cluster.unsynced().length < unsynced) addAll();
       unsynced = cluster.unsynced().length;
       this.#loop.wake();
     });
+    return () => {
+      endRefusals();
+      endChanges();
+    };
   }
 
   /** Ends a claim, carries its retirement on, or makes it follow its node or pool. */

@@ -45,15 +45,6 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
   };
 }
 
-/**
- * Follows the parts of the bus that commands need. Without consolidation there are none, and the
- * outcome of each pod of the cluster would be read for nothing.
- */
-async function followBus(context: ReaperContext, stop: StopSignal): Promise<void> {
-  if (context.config.consolidation === 'none') return;
-  await Promise.all([followPrices(context, stop), followVerdicts(context, stop)]);
-}
-
 /** Keeps the prices of offerings, so that a running node is judged by what it costs now. */
 async function followPrices(
   { deps, config, cluster }: ReaperContext,
@@ -113,7 +104,8 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
       });
       await Promise.all([
         watchCluster(deps, cluster, stop),
-        followBus(context, stop),
+        followPrices(context, stop),
+        followVerdicts(context, stop),
         leading,
         events.run(stop),
         outbox.run(stop),
