@@ -21,6 +21,7 @@ import { Instances } from './outside/instances.js';
 import { planRequestsOf } from './outside/plan-requests.js';
 import { watchCluster } from './outside/watches.js';
 import { ReaperEpoch } from './reaper-epoch.js';
+import { VainTypes } from './retire/vain-types.js';
 
 function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outbox): ReaperContext {
   const cluster = new ReaperCluster(
@@ -41,6 +42,7 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
     instances: new Instances(deps, config.termination),
     attachments: new LiveAttachments(deps, config.termination.listGatherMs),
     requests: planRequestsOf(deps, { config, cluster }, neverStopping),
+    vainTypes: new VainTypes(cluster, deps),
     clockCheck: new ClockCheck(deps, config.disruption.clockDifferenceMsMax),
   };
 }

@@ -1,4 +1,4 @@
-import { labels } from '@dovetail/core-api';
+import { labels, type PoolIdentity, poolKey } from '@dovetail/core-api';
 import { compareText, type RequirementSpec } from '@dovetail/core-kube-model';
 import type { BinOption, NewNode } from '@dovetail/core-scheduling';
 
@@ -26,6 +26,8 @@ export type ReplacementRules = MoveRules & {
   readonly savingMin: number;
   /** The same as a share of the price before. */
   readonly savingShareMin: number;
+  /** Whether no node of this type is to be bought in this pool now. Absent: any may be. */
+  readonly isLeftOut?: (pool: PoolIdentity, instanceType: string) => boolean;
   /** The most nodes that a command may buy. Absent: one, as Karpenter does. */
   readonly nodesInMax?: number;
 };
@@ -105,8 +107,14 @@ function optionsFor(
   rules: ReplacementRules,
 ): Kept {
   const before = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
+  const offered = offeredIn(bin, rules);
+  if (offered.length === 0)
+    return none(
+      `Can't replace: nodes of each type that fits did not become usable in ${poolKey(bin.pool)} lately`,
+      before,
+    );
   const isAllSpot = candidates.every(({ view }) => labelOf(view, labels.capacityType) === 'spot');
-  const offersSpot = bin.options.some(({ capacityType }) => capacityType === 'spot');
+  const offersSpot = offered.some(({ capacityType }) => capacityType === 'spot');
   if (isAllSpot && offersSpot && !rules.spotToSpot)
     return none(
       "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node",
@@ -117,9 +125,9 @@ function optionsFor(
   const part = price > 0 ? cheapest / price : 1;
   const below = Math.min(
     (before - saving) * part,
-    isOnly ? sameTypePriceOf(candidates, bin) : Infinity,
+    isOnly ? sameTypePriceOf(candidates, offered) : Infinity,
   );
-  const ofOneKind = isAllSpot && offersSpot ? bin.options.filter(isSpot) : bin.options;
+  const ofOneKind = isAllSpot && offersSpot ? offered.filter(isSpot) : offered;
   const cheaper = cheaperTypes(ofOneKind, below);
   // Launched as either, the on-demand one might be the dearer: Karpenter pins it to Spot.
   const pinned = cheaper.some(isSpot) ? cheaper.filter(isSpot) : cheaper;
@@ -129,6 +137,10 @@ function optionsFor(
   const isOneForOne = isSpotToSpot && candidates.length === 1;
   return { kind: 'kept', options: isOneForOne ? cheapestTypes(pinned, bin) : pinned };
 }
+
+/** The options of a bin, without those of types that are not to be bought now. */
+const offeredIn = ({ options, pool }: NewNode, { isLeftOut }: ReplacementRules) =>
+  options.filter(({ instanceType }) => isLeftOut?.(pool, instanceType) !== true);
 
 /**
  * The options of as many of the cheapest types as must be cheaper, or as `minValues` asks for. One
@@ -160,7 +172,7 @@ const labelOf = ({ claim, node }: Candidate['view'], key: string): string | unde
  * node is compared by its price alone. So are several new nodes: together they hold what the old
  * ones hold apart.
  */
-function sameTypePriceOf(candidates: readonly Candidate[], { options }: NewNode): number {
+function sameTypePriceOf(candidates: readonly Candidate[], options: readonly BinOption[]): number {
   if (candidates.length < 2) return Infinity;
   const offered = new Set(options.map(({ instanceType }) => instanceType));
   const same = candidates.filter(({ view }) =>
