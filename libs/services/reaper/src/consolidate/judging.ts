@@ -100,6 +100,7 @@ function judge(
   const several = config.consolidation === 'search' ? { nodesInMax } : {};
   const isLeftOut: ReplacementRules['isLeftOut'] = (...of) => vainTypes.isLeftOut(...of);
   const saving = { savingMin, savingShareMin, moveCostMicrosPerHour };
-  const rules = { spotToSpot, ...saving, isLeftOut, ...several };
+  const valuesOfType: ReplacementRules['valuesOfType'] = (...of) => cluster.prices.valuesOf(...of);
+  const rules = { spotToSpot, ...saving, isLeftOut, valuesOfType, ...several };
   return judgeReplacement(candidates, { plan, position }, unsettled, rules);
 }
