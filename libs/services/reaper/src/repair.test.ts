@@ -169,8 +169,22 @@ describe('by the method of Karpenter 1.15, a node that is unhealthy', () => {
     replacements({ afterMs: 1_000, isPlaceless: () => true, admits: () => [] });
     reap(replacing);
     await become('n1', 'KernelReady', 'False');
-    await cluster.advance(45 * minuteMs);
-    expect(isDeleting('claim-n1')).toBe(false);
+    const isTouched = () => tainted('n1') || retirementOn('n1') !== undefined;
+    expect(await cluster.pass(45 * 60, isTouched, 5_000)).toBe(false);
+    expect(cluster.events('DisruptionBlocked')).toContain(
+      '3 pods of the unhealthy node would have no other place',
+    );
+  });
+
+  test('is asked about before it is tainted', async () => {
+    await guarded();
+    const asked = replacements({ afterMs: 5_000 });
+    reap(replacing);
+    await become('n1', 'KernelReady', 'False');
+    expect(await cluster.pass(31 * 60, () => tainted('n1'), 1_000)).toBe(true);
+    expect(asked.requests[0]).toMatchObject({ withoutNodes: ['n1'] });
+    expect(asked.requests[0]?.commit).toBeUndefined();
+    expect(asked.requests[0]?.podUids).toHaveLength(3);
   });
 
   test('stays while the budget of its pool lets no node go, and goes when it does', async () => {

@@ -1,6 +1,6 @@
 import { annotations, isWithoutPool, type NodeClaim } from '@dovetail/core-api';
 import { isRegistered } from '@dovetail/core-cluster';
-import type { Node } from '@dovetail/core-kube-model';
+import { isReschedulable, type Node } from '@dovetail/core-kube-model';
 
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import { parseRetirement } from '../facts/retirement-record.js';
@@ -32,7 +32,7 @@ function reasonOf(node: Node, condition: UnhealthyCondition, nowMs: number): Dis
 /**
  * Says whether a node has been unhealthy for longer than is tolerated. With a limit for its drain,
  * the node is replaced as Karpenter 1.15 does: do-not-disrupt does not count, do-not-repair does.
- * Without one it ends by force, as by Karpenter 1.14: a retirement that still waits does not hold
+ * A solver is asked first where its pods would go. Without such a limit it ends by force, as by Karpenter 1.14: a retirement that still waits does not hold
  * it. Both are held back while more than a fifth of the pool's nodes are unhealthy.
  */
 export function unhealthyStanding(view: NodeView, facts: CauseFacts): Standing {
@@ -49,13 +49,12 @@ export function unhealthyStanding(view: NodeView, facts: CauseFacts): Standing {
   const held = isForced
     ? legacyBrake(view.claim, health.census)
     : holdOf(sick, health.census, facts);
-  return {
-    kind: 'due',
-    sinceMs: dueMs,
-    note: why,
-    held: held === undefined ? [] : [held],
-    record: { detail, ...(isForced ? {} : { drainMs }) },
-  };
+  const record = { detail, ...(isForced ? {} : { drainMs }) };
+  const due = { kind: 'due', sinceMs: dueMs, note: why, record } as const;
+  if (held !== undefined) return { ...due, held: [held] };
+  if (isForced || !view.pods.some(isReschedulable)) return { ...due, held: [] };
+  const answer = facts.placeAnswer?.(view.claim, 'unhealthy');
+  return { ...due, held: [], isToAsk: answer === undefined, ...(answer ? { left: answer } : {}) };
 }
 
 /** Whether the node ends by force already: nothing would come earlier. */

@@ -26,7 +26,7 @@ import { kubeBy } from '../deps.js';
 import { writeRest } from '../outside/claim-edits.js';
 import { tellExhausted, tellHeld } from '../outside/disruption-events.js';
 import type { Retirer } from '../retire/retirer.js';
-import type { DriftQuestions } from './drift-questions.js';
+import type { PlaceQuestions } from './place-questions.js';
 import { markEmpty } from './empty-marks.js';
 import { Rests } from './rests.js';
 
@@ -54,12 +54,12 @@ const passTurn: LoopTurn = {
 export class DecisionLoop {
   readonly #context: ReaperContext;
   readonly #retirer: Retirer;
-  readonly #questions: DriftQuestions;
+  readonly #questions: PlaceQuestions;
   readonly #wake: Wake;
   readonly #rests: Rests;
   #last: Decision | undefined;
 
-  constructor(context: ReaperContext, retirer: Retirer, questions: DriftQuestions) {
+  constructor(context: ReaperContext, retirer: Retirer, questions: PlaceQuestions) {
     this.#context = context;
     this.#retirer = retirer;
     this.#questions = questions;
@@ -160,7 +160,7 @@ export class DecisionLoop {
       podOf: (uid) => cluster.pods.get(uid),
       nowMs,
       pauses: (claim) => this.#retirer.pauses(claim),
-      driftAnswer: (claim) => this.#questions.answerOn(claim),
+      placeAnswer: (...of) => this.#questions.answerOn(...of),
       areBudgetsKnown: cluster.isSynced('pdb'),
       ...(config.nodeRepair ? { health: cluster.health() } : {}),
     };
