@@ -45,6 +45,9 @@ type Seen = readonly [
 
 const noPods: readonly Pod[] = [];
 
+/** Checks of EC2 that were not read for longer count no more: they are read each minute. */
+const failingChecksMs = 600_000;
+
 /** Times in the API have whole seconds: a written time reads back up to a second earlier. */
 const apiTimeMs = 1_000;
 
@@ -84,6 +87,8 @@ export class ReaperCluster extends Cluster {
   readonly prices = new PresentPrices();
   /** The plans that the launcher has refused. */
   readonly refusedPlans = new RefusedPlans();
+  /** The claims whose instance fails EC2's checks, as they were last read. */
+  #failingChecks = { claimUids: new Set<string>() as ReadonlySet<string>, untilMs: -Infinity };
   readonly #budgets: BudgetsOfPods;
   readonly #nowMs: () => number;
 
@@ -177,8 +182,15 @@ export class ReaperCluster extends Cluster {
     return [...this.claims.values()].map((claim) => this.viewOf(claim));
   }
 
+  /** Notes the claims whose instance fails EC2's checks, by UID. They count for some minutes. */
+  noteFailingChecks(claimUids: ReadonlySet<string>): void {
+    this.#failingChecks = { claimUids, untilMs: this.#nowMs() + failingChecksMs };
+  }
+
   /** Every node of the cluster with its claim and its health. */
   health(): readonly NodeHealth[] {
+    const { claimUids, untilMs } = this.#failingChecks;
+    const areFresh = this.#nowMs() < untilMs;
     return [...this.nodes.values()].map((node) => {
       const claim = this.claimOfNode(node);
       const condition = this.unhealthy.of(node.uid);
@@ -186,6 +198,7 @@ export class ReaperCluster extends Cluster {
         node,
         ...(claim === undefined ? {} : { claim }),
         ...(condition === undefined ? {} : { condition }),
+        ...(areFresh && claimUids.has(claim?.uid ?? '') ? { failsChecks: true } : {}),
       };
     });
   }
