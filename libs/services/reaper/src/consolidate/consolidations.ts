@@ -141,7 +141,9 @@ export class Consolidations {
   ): Promise<NextProposed> {
     const { deps, config } = this.#context;
     const untilMs = deps.clock.nowMs() + config.disruption.consolidationSearchMsMax;
-    const fresh = candidates.filter(({ view }) => !this.#looked.has(view.claim.uid));
+    const fresh = candidates.filter(
+      ({ view, notAlone }) => notAlone === undefined && !this.#looked.has(view.claim.uid),
+    );
     let unanswered = 0;
     for (const candidate of fresh) {
       if (deps.clock.nowMs() >= untilMs) countTimeout(deps.metrics, 'single');
