@@ -31,9 +31,10 @@ function reasonOf(node: Node, condition: UnhealthyCondition, nowMs: number): Dis
 
 /**
  * Says whether a node has been unhealthy for longer than is tolerated. With a limit for its drain,
- * the node is replaced as Karpenter 1.15 does: do-not-disrupt does not count, do-not-repair does.
- * A solver is asked first where its pods would go. Without such a limit it ends by force, as by Karpenter 1.14: a retirement that still waits does not hold
- * it. Both are held back while more than a fifth of the pool's nodes are unhealthy.
+ * the node is replaced as Karpenter 1.15 does: do-not-disrupt does not count, do-not-repair does,
+ * and a solver is asked first where its pods would go. Without such a limit it ends by force, as by
+ * Karpenter 1.14: a retirement that still waits does not hold it. Both are held back while more
+ * than a fifth of the pool's nodes are unhealthy.
  */
 export function unhealthyStanding(view: NodeView, facts: CauseFacts): Standing {
   const { node } = view;

@@ -26,8 +26,8 @@ import { kubeBy } from '../deps.js';
 import { writeRest } from '../outside/claim-edits.js';
 import { tellExhausted, tellHeld } from '../outside/disruption-events.js';
 import type { Retirer } from '../retire/retirer.js';
-import type { PlaceQuestions } from './place-questions.js';
 import { markEmpty } from './empty-marks.js';
+import type { PlaceQuestions } from './place-questions.js';
 import { Rests } from './rests.js';
 
 /** Claims written to side by side: the API server answers in milliseconds, a pass has hundreds. */

@@ -63,8 +63,8 @@ export class PlaceQuestions {
   }
 
   /**
-   * Why the claim's node is not replaced now for this cause; `null` when its pods can move, and undefined when no
-   * fresh answer is there.
+   * Why the claim's node is not replaced now for this cause; `null` when its pods can move, and
+   * undefined when no fresh answer is there.
    */
   answerOn(claim: NodeClaim, cause: AskingCause): DisruptionNote | null | undefined {
     const answer = this.#answers.get(keyOf(claim, cause));
