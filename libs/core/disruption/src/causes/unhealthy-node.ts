@@ -4,7 +4,7 @@ import { isReschedulable, type Node } from '@dovetail/core-kube-model';
 
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import { parseRetirement } from '../facts/retirement-record.js';
-import type { UnhealthyCondition } from '../facts/unhealthy.js';
+import { drainLimitMs, type UnhealthyCondition } from '../facts/unhealthy.js';
 import {
   isEnding,
   isInitialized,
@@ -41,7 +41,8 @@ export function unhealthyStanding(view: NodeView, facts: CauseFacts): Standing {
   const { health, nowMs } = facts;
   const condition = node === undefined ? undefined : health?.conditionOf(node);
   if (node === undefined || health === undefined || condition === undefined) return ofNoConcern;
-  const { dueMs, drainMs, type: detail } = condition;
+  const { dueMs, type: detail } = condition;
+  const drainMs = drainLimitMs(condition, nowMs);
   const isForced = drainMs === undefined;
   const sick = { ...view, node };
   if (isForced ? endsByForce(sick, nowMs) : isEnding(view)) return ofNoConcern;
