@@ -63,7 +63,10 @@ export class DecisionLoop {
     this.#context = context;
     this.#retirer = retirer;
     this.#questions = questions;
-    this.#rests = new Rests(context.cluster, context.config.disruption.podEventPauseMs);
+    const { consolidation, disruption } = context.config;
+    const { podEventPauseMs } = disruption;
+    const consolidates = consolidation !== 'none';
+    this.#rests = new Rests(context.cluster, { podEventPauseMs, consolidates });
     this.#wake = new Wake(context.deps.clock);
   }
 
