@@ -152,6 +152,11 @@ export class ReaperCluster extends Cluster {
     };
   }
 
+  /** The price of a claim's offering now, in micro-dollars an hour. Undefined: it is not known. */
+  priceNow(claim: NodeClaim): number | undefined {
+    return this.prices.of({ ...claim.labels, ...this.nodeOfClaim(claim)?.labels });
+  }
+
   /** The view of a node, or of a claim whose node has not joined, by its UID. */
   viewOfUid(uid: string): NodeView | undefined {
     const node = this.nodes.get(uid);

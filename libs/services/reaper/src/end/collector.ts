@@ -204,7 +204,7 @@ export class Collector {
       message: 'Disrupting NodeClaim: its instance is gone',
     });
     decisions.tell({
-      ...claimFacts(claim),
+      ...claimFacts(claim, this.#context.cluster.priceNow(claim)),
       id: `collect/${claim.uid}`,
       kind: 'collect',
       summary: `ended ${claim.name}, whose instance is gone`,
@@ -249,7 +249,7 @@ export class Collector {
       message,
     });
     decisions.tell({
-      ...claimFacts(claim),
+      ...claimFacts(claim, this.#context.cluster.priceNow(claim)),
       id: `collect/${claim.uid}`,
       kind: 'collect',
       summary: `collected ${claim.name}, whose Node is gone`,

@@ -319,9 +319,10 @@ export class Commands {
     return [retirement, underUsed(command, view.node.name)];
   }
 
-  async #begin({ command, candidates, plan }: Planned): Promise<void> {
+  async #begin(planned: Planned): Promise<void> {
     const { deps, config } = this.#context;
-    const record = await writeCommandRecord(deps, partsOf(command, plan));
+    const { command, candidates, plan } = planned;
+    const record = await writeCommandRecord(deps, partsOf(planned));
     if (record === undefined) return;
     this.#known.note(record);
     const named = { disruption: command.name, ...(plan === undefined ? {} : { planId: plan.id }) };
