@@ -205,6 +205,21 @@ describe('by the method of Karpenter 1.15, a node that is unhealthy', () => {
     expect(await cluster.pass(60, () => isDeleting('claim-n1'))).toBe(true);
   });
 
+  test('is held back with others, which Events of node, claim and pool say', async () => {
+    await nodes(3, [{ nodes: '100%' }]);
+    reap(replacing);
+    for (const name of ['n1', 'n2']) await become(name, 'KernelReady', 'False');
+    await cluster.advance(31 * minuteMs);
+    const held = cluster
+      .list(kubeResources.events)
+      .filter((event) => event['reason'] === 'NodeRepairBlocked')
+      .map((event) => (event['involvedObject'] as { readonly kind: string }).kind);
+    expect(new Set(held)).toEqual(new Set(['Node', 'NodeClaim', 'NodePool']));
+    expect(new Set(cluster.events('NodeRepairBlocked'))).toEqual(
+      new Set(['more than 20% of nodes in nodepool "default" are unhealthy']),
+    );
+  });
+
   test('stays with the annotation do-not-repair, which an Event says', async () => {
     await guarded();
     reap(replacing);
