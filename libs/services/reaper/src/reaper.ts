@@ -20,8 +20,8 @@ import { ClockCheck } from './outside/clock-check.js';
 import { Instances } from './outside/instances.js';
 import { planRequestsOf } from './outside/plan-requests.js';
 import { watchCluster } from './outside/watches.js';
+import { VainTypes } from './pauses/vain-types.js';
 import { ReaperEpoch } from './reaper-epoch.js';
-import { VainTypes } from './retire/vain-types.js';
 
 function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outbox): ReaperContext {
   const cluster = new ReaperCluster(

@@ -25,7 +25,7 @@ export function consolidatableMs({
 const switchedOff =
   'it ends only if it is empty: consolidation is switched off (CONSOLIDATION=none)';
 
-const messageOf = ({ disruption }: Pool, consolidates: boolean): string =>
+const wordsFor = ({ disruption }: Pool, consolidates: boolean): string =>
   consolidates || disruption.policy === 'WhenEmpty' ? '' : switchedOff;
 
 /** Whether the condition says this. Another writer's words are left where we have none to add. */
@@ -62,7 +62,7 @@ export function consolidatableChanges(
     const held = claim.conditions.find(({ type }) => type === consolidatableType);
     const dueMs = consolidatableMs({ claim, pool }) ?? Infinity;
     if (dueMs <= nowMs) {
-      const message = messageOf(pool, consolidates);
+      const message = wordsFor(pool, consolidates);
       if (held === undefined || !says(held, message)) set.push({ claim, message });
       continue;
     }
