@@ -6,7 +6,7 @@ const src = 'libs/services/reaper/src';
 export const reaperMutants: readonly Mutant[] = [
   {
     place: `${src}/retire/commands.ts`,
-    from: 'if (record !== undefined && record.endedMs === undefined) continue;',
+    from: 'if (record !== undefined && record.endedMs === undefined) return { afterMs: lookMs };',
     to: '',
     means: 'a node is given back because the watch of commands is behind',
     tests: `${src}/races`,
@@ -34,7 +34,7 @@ export const reaperMutants: readonly Mutant[] = [
   },
   {
     place: `${src}/retire/commands.ts`,
-    from: 'if (record.name === this.#beginning) continue;',
+    from: 'if (name === this.#beginning) return { afterMs: lookMs };',
     to: '',
     means: 'a command is taken back while its nodes are being tainted',
     tests: `${src}/races`,

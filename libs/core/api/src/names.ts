@@ -59,6 +59,10 @@ export const annotations = {
    */
   overdue: 'dovetail.sh/overdue',
   /**
+   * On a NodeClaim: since when its type, or its place in it, is missing in the catalog, RFC 3339.
+   */
+  typeMissing: 'dovetail.sh/type-missing',
+  /**
    * On a NodeClaim: the hourly price of its instance at launch, in US dollars; `~` means estimated.
    */
   pricePerHour: 'dovetail.sh/price-per-hour',

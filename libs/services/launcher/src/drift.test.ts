@@ -15,10 +15,10 @@ const poolRef = { resource: nodePools, name: 'general' };
 const classRef = { resource: ec2NodeClasses, name: 'default' };
 
 /** A stage with a node that is just what its pool and class ask for. */
-async function bought(): Promise<void> {
+async function bought(): Promise<{ readonly ends: () => void }> {
   self = await launcherStage();
   await self.readyPool();
-  self.launcher('one', { config: { clusterCa: 'LS0t' } });
+  const { life } = self.launcher('one', { config: { clusterCa: 'LS0t' } });
   await self.planningPossible();
   await self.kube.create(pods, podObject('a'));
   await self.until('the pod in view', () => self.planner.cluster.pods.size === 1);
@@ -27,6 +27,7 @@ async function bought(): Promise<void> {
     'a node that is initialized',
     () => conditionOf(conditionsIn(claim()), 'Initialized')?.status === 'True',
   );
+  return { ends: () => life.stop.abort() };
 }
 
 const claim = (): KubeObject => {
@@ -176,5 +177,24 @@ describe('a node that was just what its pool and class ask for', () => {
     await bought();
     await patch(classRef, { spec: { amiSelectorTerms: [{ alias: 'bottlerocket@latest' }] } });
     await untilDrifted('NodeClassDrift');
+  });
+
+  test('drifts when its type is gone for an hour, though launchers live for less', async () => {
+    const { ends } = await bought();
+    const typeLabel = 'node.kubernetes.io/instance-type';
+    const type = claim().metadata.labels?.[typeLabel];
+    await patch(claimRef(), { metadata: { labels: { [typeLabel]: 'gone.large' } } });
+    const since = () => claim().metadata.annotations?.['dovetail.sh/type-missing'];
+    await self.until('the time since when', () => since() !== undefined, 400_000);
+    const first = since();
+    await self.clock.advance(40 * 60_000);
+    ends();
+    self.launcher('two', { config: { clusterCa: 'LS0t' } });
+    await self.clock.advance(15 * 60_000);
+    expect([drifted(), since()]).toEqual([undefined, first]);
+    await self.until('the drift', () => drifted()?.reason === 'InstanceTypeNotFound', 10 * 60_000);
+    await patch(claimRef(), { metadata: { labels: { [typeLabel]: type } } });
+    await self.until('no such time', () => since() === undefined, 400_000);
+    expect(drifted()).toBeUndefined();
   });
 });

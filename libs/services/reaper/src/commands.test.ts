@@ -1,4 +1,4 @@
-import { type PlanMessage, publishVerdict, type Verdict } from '@dovetail/contracts';
+import type { PlanMessage } from '@dovetail/contracts';
 import { annotations } from '@dovetail/core-api';
 import { type KubeObject, type KubeResource, kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
@@ -13,6 +13,7 @@ import {
   started,
   tainted,
 } from './testing/current-cluster.js';
+import { refusePlan } from './testing/refusals.js';
 
 const { disruptions, nodeClaims, nodes, podDisruptionBudgets } = kubeResources;
 const together = { config: { consolidation: 'all' } } as const;
@@ -108,9 +109,9 @@ describe('two nodes that can go together', () => {
     expect(spec).toMatchObject({
       cause: 'underutilized',
       summary: 'n1, n3 → 1 new node; 4 pods to move',
-      pricePerHourBefore: '0.384',
+      pricePerHourBefore: '~0.384',
       pricePerHourAfter: '0.06',
-      savingPerHour: '0.324',
+      savingPerHour: '~0.324',
       nodesOut: [{ nodeName: expect.any(String) }, { nodeName: expect.any(String) }],
       nodesIn: [{ pool: 'NodePool/default', pricePerHour: '0.06' }],
       disruptionCost: '6.00',
@@ -193,27 +194,9 @@ describe('two nodes are not given up together', () => {
   });
 });
 
-/** The launcher publishes that it refuses a plan. */
-async function refuse(message: PlanMessage | undefined): Promise<void> {
-  const podUid = message?.plan.newNodes[0]?.podUids[0] ?? '';
-  const reasons = [{ code: 'pool-limit', message: 'the pool has reached its limit', values: {} }];
-  const verdict = {
-    podUid,
-    outcome: 'refused',
-    planId: message?.id ?? '',
-    binId: 'bin-0',
-  } as const;
-  await publishVerdict(
-    cluster.channelOf('launcher'),
-    {
-      ...verdict,
-      admission: { epoch: 1, number: 1 },
-      reasons: reasons as unknown as Verdict['reasons'],
-      atMs: cluster.clock.nowMs(),
-    },
-    { generation: '1.1' },
-  );
-}
+/** The launcher publishes that it refuses the plan of a command. */
+const refuse = (message: PlanMessage | undefined): Promise<void> =>
+  refusePlan(message?.id ?? '', message?.plan.newNodes[0]?.podUids.slice(0, 1) ?? []);
 
 describe('a command of two nodes is taken back whole', () => {
   const tainting = async (): Promise<void> => {

@@ -7,6 +7,7 @@ import type { LiveAttachments } from './outside/attachments.js';
 import type { ClockCheck } from './outside/clock-check.js';
 import type { Instances } from './outside/instances.js';
 import type { PlanRequests } from './outside/plan-requests.js';
+import type { VainTypes } from './pauses/vain-types.js';
 
 /** The parts that all of the reaper works with. They live as long as the process. */
 export type ReaperContext = {
@@ -21,4 +22,5 @@ export type ReaperContext = {
   readonly attachments: LiveAttachments;
   readonly requests: PlanRequests;
   readonly clockCheck: ClockCheck;
+  readonly vainTypes: VainTypes;
 };

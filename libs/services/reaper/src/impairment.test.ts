@@ -1,3 +1,4 @@
+import { kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
 import {
@@ -9,6 +10,7 @@ import {
   replacements,
   retirementOn,
   started,
+  tainted,
 } from './testing/current-cluster.js';
 
 /** A node with three pods, and no queue that could announce anything. */
@@ -67,6 +69,34 @@ describe('an instance that EC2 reports', () => {
     cluster.twin.setHealth(other, { system: 'ok' });
     expect(await cluster.pass(120, () => isDeleting('claim-n1'))).toBe(true);
     expect(isDeleting('claim-n2')).toBe(false);
+  });
+
+  test('counts for the brake of node repair, too, until it recovers', async () => {
+    await node();
+    const failing = [(await cluster.node('n2')).instanceId, (await cluster.node('n3')).instanceId];
+    replacements({ afterMs: 5_000 });
+    reap({ config: { nodeRepair: true } });
+    await cluster.pass(2);
+    for (const id of failing) cluster.twin.setHealth(id, { system: 'impaired' });
+    const lastTransitionTime = new Date(cluster.clock.nowMs()).toISOString();
+    const conditions = [
+      { type: 'Ready', status: 'True' },
+      { type: 'KernelReady', status: 'False', lastTransitionTime },
+    ];
+    const ref = { resource: kubeResources.nodes, name: 'n1' };
+    const body = { status: { conditions } };
+    await cluster.kube.patch(ref, { type: 'merge', body }, { subresource: 'status' });
+    await cluster.advance(1_900_000);
+    expect([tainted('n1'), isDeleting('claim-n2'), isDeleting('claim-n3')]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(cluster.events('NodeRepairBlocked')).toContain(
+      'more than 20% of nodes in nodepool "default" are unhealthy',
+    );
+    for (const id of failing) cluster.twin.setHealth(id, { system: 'ok' });
+    expect(await cluster.pass(180, () => tainted('n1'))).toBe(true);
   });
 
   test('to fail for a moment stays', async () => {

@@ -1,3 +1,4 @@
+import { annotations } from '@dovetail/core-api';
 import { type KubeApi, type KubeResource, kubeResources } from '@dovetail/core-ports';
 import { expect, test } from 'vitest';
 
@@ -9,6 +10,7 @@ import {
   replacements,
   retirementOn,
   started,
+  tainted,
 } from './testing/current-cluster.js';
 
 const { nodeClaims, podDisruptionBudgets, volumeAttachments } = kubeResources;
@@ -49,4 +51,42 @@ test('without VolumeAttachments an empty node goes like any other', async () => 
   await world();
   reap({ kube: without(volumeAttachments) });
   expect(await cluster.pass(180, gone('claim-empty'))).toBe(true);
+});
+
+/** Two nodes that go by one command, and its new node. */
+async function twoUnderUsed(): Promise<void> {
+  await started({
+    consolidationPolicy: 'WhenEmptyOrUnderutilized',
+    consolidateAfter: '5s',
+    budgets: [{ nodes: '100%' }],
+  });
+  const claimAnnotations = { [annotations.pricePerHour]: '0.192000' };
+  await cluster.node('n1', { cpu: '2', claimAnnotations });
+  await cluster.node('n3', { cpu: '2', claimAnnotations });
+  await cluster.scale('web', 4);
+  await cluster.pass(1);
+  replacements({ afterMs: 10_000, node: { cpu: '8' }, priceMicrosPerHour: 60_000 });
+}
+
+test('without VolumeAttachments under-used nodes go like any other', async () => {
+  await twoUnderUsed();
+  reap({ kube: without(volumeAttachments) });
+  expect(await cluster.pass(180, () => gone('claim-n1')() && gone('claim-n3')(), 1_000)).toBe(true);
+});
+
+test('without VolumeAttachments the command of a predecessor is carried out', async () => {
+  await twoUnderUsed();
+  const first = reap();
+  expect(await cluster.pass(60, () => tainted('n3'), 1_000)).toBe(true);
+  first.stop.abort();
+  reap({ kube: without(volumeAttachments) });
+  const isOver = () => cluster.commandsUnderWay().length === 0 && gone('claim-n3')();
+  expect(await cluster.pass(180, isOver, 1_000)).toBe(true);
+});
+
+test('without PodDisruptionBudgets no under-used node goes', async () => {
+  await twoUnderUsed();
+  reap({ kube: without(podDisruptionBudgets) });
+  await cluster.pass(120);
+  expect([tainted('n1'), tainted('n3')]).toEqual([false, false]);
 });

@@ -4,7 +4,14 @@ import { offeringValue, plainTypeValue } from '@dovetail/core-ec2-model/testing'
 import { kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
-import { cluster, reap, replacements, started, tainted } from './testing/current-cluster.js';
+import {
+  cluster,
+  decisions,
+  reap,
+  replacements,
+  started,
+  tainted,
+} from './testing/current-cluster.js';
 
 const replacing = { config: { consolidation: 'replace' } } as const;
 const cheaper = { afterMs: 0, priceMicrosPerHour: 60_000 } as const;
@@ -79,25 +86,49 @@ describe('a node is judged by what it costs now', () => {
   });
 });
 
-test.each([
-  ['none', []],
-  ['replace', ['DOVETAIL_CATALOG_lab', 'DOVETAIL_STATE_lab']],
-] as const)('under consolidation "%s" the reaper follows %j', async (consolidation, streams) => {
-  await started();
-  const followed: string[] = [];
-  const bus = cluster.connect();
-  const follow: typeof bus.follow = (options, stop) => {
-    followed.push(options.stream);
-    return bus.follow(options, stop);
-  };
-  const watched = new Proxy(bus, {
-    get: (target, name) => {
-      if (name === 'follow') return follow;
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
-    },
-  });
-  reap({ config: { consolidation }, bus: watched });
+test('a decision about a node tells what it costs now', async () => {
+  await launchedAt('0.192000');
+  await nowAt(50_000);
+  reap({ config: { consolidation: 'none' } });
   await cluster.pass(5);
-  expect(followed.toSorted()).toEqual(streams);
+  await cluster.kube.delete({ resource: kubeResources.nodeClaims, name: 'claim-n1' });
+  await cluster.pass(30);
+  const [drained] = (await decisions()).filter(({ claimName }) => claimName === 'claim-n1');
+  expect(drained).toMatchObject({ priceMicrosPerHour: 50_000, priceEstimated: false });
 });
+
+test.each([
+  ['marked as an estimate while it is not known', undefined, '~0.192'],
+  ['that of the catalog when it is', 192_000, '0.192'],
+])('the price in a command is %s', async (_what, price, before) => {
+  await launchedAt('0.192000');
+  if (price !== undefined) await nowAt(price);
+  replacements({ ...cheaper, afterMs: 600_000 });
+  reap(replacing);
+  expect(await cluster.pass(60, () => cluster.commandsUnderWay().length === 1, 500)).toBe(true);
+  expect(cluster.commandsUnderWay()).toMatchObject([{ spec: { pricePerHourBefore: before } }]);
+});
+
+// Drifted and unhealthy nodes wait for plans, too, and decisions tell what a node costs now.
+test.each(['none', 'replace'] as const)(
+  'under consolidation "%s" the reaper follows prices and refusals',
+  async (consolidation) => {
+    await started();
+    const followed: string[] = [];
+    const bus = cluster.connect();
+    const follow: typeof bus.follow = (options, stop) => {
+      followed.push(options.stream);
+      return bus.follow(options, stop);
+    };
+    const watched = new Proxy(bus, {
+      get: (target, name) => {
+        if (name === 'follow') return follow;
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+      },
+    });
+    reap({ config: { consolidation }, bus: watched });
+    await cluster.pass(5);
+    expect(followed.toSorted()).toEqual(['DOVETAIL_CATALOG_lab', 'DOVETAIL_STATE_lab']);
+  },
+);

@@ -101,7 +101,7 @@ test('a node whose taint a person takes off stays, and its command is given up',
 test('a drifted node whose taint a person takes off stays, though its pods have room elsewhere', async () => {
   await dearNodes('replace');
   await roomOnAnother();
-  replacements({ room: () => true });
+  replacements({ afterMs: 0, room: () => true });
   reap();
   await cluster.drift('n1', 'AMIDrift');
   expect(await cluster.pass(15, () => tainted('n1'), 250)).toBe(true);

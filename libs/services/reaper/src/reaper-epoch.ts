@@ -12,7 +12,7 @@ import { type Again, WorkQueue } from '@dovetail/service-kit';
 import { Consolidations } from './consolidate/consolidations.js';
 import type { ReaperContext } from './context.js';
 import { DecisionLoop } from './decide/decision-loop.js';
-import { DriftQuestions } from './decide/drift-questions.js';
+import { PlaceQuestions } from './decide/place-questions.js';
 import { Collector } from './end/collector.js';
 import { followNodeDeletion, followPoolDeletion } from './end/follow-deletion.js';
 import { Terminator } from './end/terminator.js';
@@ -37,7 +37,7 @@ export class ReaperEpoch {
   readonly #identity: ClusterIdentity;
   readonly #terminator: Terminator;
   readonly #retirer: Retirer;
-  readonly #questions: DriftQuestions;
+  readonly #questions: PlaceQuestions;
   readonly #loop: DecisionLoop;
   readonly #commands: Commands;
   readonly #consolidations: Consolidations;
@@ -54,7 +54,7 @@ export class ReaperEpoch {
     this.#identity = new ClusterIdentity(deps);
     this.#terminator = new Terminator(context, this.#identity, (name) => this.#asks.add(name));
     this.#retirer = new Retirer(context);
-    this.#questions = new DriftQuestions(context);
+    this.#questions = new PlaceQuestions(context);
     this.#loop = new DecisionLoop(context, this.#retirer, this.#questions);
     this.#commands = new Commands(context, this.#retirer);
     this.#consolidations = new Consolidations(context, this.#retirer, this.#commands);
@@ -122,13 +122,24 @@ export class ReaperEpoch {
     };
     let unsynced = cluster.unsynced().length;
     addAll();
-    return cluster.subscribeClaims((claimNames) => {
+    const endRefusals = cluster.refusedPlans.subscribe((nodeUids) => {
+      for (const uid of nodeUids) {
+        const node = cluster.nodes.get(uid);
+        const claim = node === undefined ? undefined : cluster.claimOfNode(node);
+        if (claim !== undefined) this.#queue.add(claim.name);
+      }
+    });
+    const endChanges = cluster.subscribeClaims((claimNames) => {
       for (const name of claimNames) this.#queue.add(name);
       // A look that could not decide before a list was complete can decide now.
       if (cluster.unsynced().length < unsynced) addAll();
       unsynced = cluster.unsynced().length;
       this.#loop.wake();
     });
+    return () => {
+      endRefusals();
+      endChanges();
+    };
   }
 
   /** Ends a claim, carries its retirement on, or makes it follow its node or pool. */
@@ -168,11 +179,11 @@ export class ReaperEpoch {
   }
 
   /** The answers about a node that was looked at or given back lately. */
-  knownOf(claim: NodeClaim): Pick<ExplainOptions, 'searchAnswer' | 'givenUp' | 'driftAnswer'> {
+  knownOf(claim: NodeClaim): Pick<ExplainOptions, 'searchAnswer' | 'givenUp' | 'placeAnswer'> {
     const givenUp = this.#retirer.pauseNote(claim);
     return {
       searchAnswer: ({ uid }) => this.#consolidations.lastNoteOn(uid),
-      driftAnswer: (drifted) => this.#questions.answerOn(drifted),
+      placeAnswer: (...of) => this.#questions.answerOn(...of),
       ...(givenUp === undefined ? {} : { givenUp }),
     };
   }
@@ -200,7 +211,7 @@ export class ReaperEpoch {
     const { begin, ask, blocked, account, nextDueMs } = pass;
     return {
       begin: begin.map(({ view, cause, note }) => ({ claim: view.claim.name, cause, note })),
-      ask: ask.map(({ claim }) => claim.name),
+      ask: ask.map(({ view: { claim } }) => claim.name),
       nextDueMs,
       allowed: Object.fromEntries(
         disruptionReasons.map((reason) => [reason, account.allowed(reason)]),

@@ -20,6 +20,7 @@ import { ClockCheck } from './outside/clock-check.js';
 import { Instances } from './outside/instances.js';
 import { planRequestsOf } from './outside/plan-requests.js';
 import { watchCluster } from './outside/watches.js';
+import { VainTypes } from './pauses/vain-types.js';
 import { ReaperEpoch } from './reaper-epoch.js';
 
 function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outbox): ReaperContext {
@@ -41,17 +42,9 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
     instances: new Instances(deps, config.termination),
     attachments: new LiveAttachments(deps, config.termination.listGatherMs),
     requests: planRequestsOf(deps, { config, cluster }, neverStopping),
+    vainTypes: new VainTypes(cluster, deps),
     clockCheck: new ClockCheck(deps, config.disruption.clockDifferenceMsMax),
   };
-}
-
-/**
- * Follows the parts of the bus that commands need. Without consolidation there are none, and the
- * outcome of each pod of the cluster would be read for nothing.
- */
-async function followBus(context: ReaperContext, stop: StopSignal): Promise<void> {
-  if (context.config.consolidation === 'none') return;
-  await Promise.all([followPrices(context, stop), followVerdicts(context, stop)]);
 }
 
 /** Keeps the prices of offerings, so that a running node is judged by what it costs now. */
@@ -113,7 +106,8 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
       });
       await Promise.all([
         watchCluster(deps, cluster, stop),
-        followBus(context, stop),
+        followPrices(context, stop),
+        followVerdicts(context, stop),
         leading,
         events.run(stop),
         outbox.run(stop),

@@ -169,8 +169,22 @@ describe('by the method of Karpenter 1.15, a node that is unhealthy', () => {
     replacements({ afterMs: 1_000, isPlaceless: () => true, admits: () => [] });
     reap(replacing);
     await become('n1', 'KernelReady', 'False');
-    await cluster.advance(45 * minuteMs);
-    expect(isDeleting('claim-n1')).toBe(false);
+    const isTouched = () => tainted('n1') || retirementOn('n1') !== undefined;
+    expect(await cluster.pass(45 * 60, isTouched, 5_000)).toBe(false);
+    expect(cluster.events('DisruptionBlocked')).toContain(
+      '3 pods of the unhealthy node would have no other place',
+    );
+  });
+
+  test('is asked about before it is tainted', async () => {
+    await guarded();
+    const asked = replacements({ afterMs: 5_000 });
+    reap(replacing);
+    await become('n1', 'KernelReady', 'False');
+    expect(await cluster.pass(31 * 60, () => tainted('n1'), 1_000)).toBe(true);
+    expect(asked.requests[0]).toMatchObject({ withoutNodes: ['n1'] });
+    expect(asked.requests[0]?.commit).toBeUndefined();
+    expect(asked.requests[0]?.podUids).toHaveLength(3);
   });
 
   test('stays while the budget of its pool lets no node go, and goes when it does', async () => {
@@ -189,6 +203,21 @@ describe('by the method of Karpenter 1.15, a node that is unhealthy', () => {
     const pool = { resource: kubeResources.nodePools, name: 'default' };
     await cluster.kube.patch(pool, { type: 'merge', body });
     expect(await cluster.pass(60, () => isDeleting('claim-n1'))).toBe(true);
+  });
+
+  test('is held back with others, which Events of node, claim and pool say', async () => {
+    await nodes(3, [{ nodes: '100%' }]);
+    reap(replacing);
+    for (const name of ['n1', 'n2']) await become(name, 'KernelReady', 'False');
+    await cluster.advance(31 * minuteMs);
+    const held = cluster
+      .list(kubeResources.events)
+      .filter((event) => event['reason'] === 'NodeRepairBlocked')
+      .map((event) => (event['involvedObject'] as { readonly kind: string }).kind);
+    expect(new Set(held)).toEqual(new Set(['Node', 'NodeClaim', 'NodePool']));
+    expect(new Set(cluster.events('NodeRepairBlocked'))).toEqual(
+      new Set(['more than 20% of nodes in nodepool "default" are unhealthy']),
+    );
   });
 
   test('stays with the annotation do-not-repair, which an Event says', async () => {

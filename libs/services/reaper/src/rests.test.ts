@@ -46,6 +46,17 @@ describe('a claim', () => {
     expect(conditions().filter(({ type }) => type !== 'Consolidatable')).toEqual(others);
   });
 
+  test('says in the condition that consolidation is off where its pool asks for it', async () => {
+    await started({ ...resting('5s'), consolidationPolicy: 'WhenEmptyOrUnderutilized' });
+    await cluster.node('n1');
+    reap({ config: { consolidation: 'none' } });
+    expect(await cluster.pass(20, () => consolidatable() !== undefined)).toBe(true);
+    expect(consolidatable()).toMatchObject({
+      status: 'True',
+      message: 'it ends only if it is empty: consolidation is switched off (CONSOLIDATION=none)',
+    });
+  });
+
   test('whose node has pods is Consolidatable as soon as the time is over', async () => {
     await started(resting('18s'));
     await cluster.node('n1');

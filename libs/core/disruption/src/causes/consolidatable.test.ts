@@ -6,6 +6,8 @@ import type { NodeView } from '../facts/view.js';
 import { claim, nowMs, pool, view } from '../testing/objects.js';
 import { consolidatableChanges, consolidatableMs } from './consolidatable.js';
 
+const off = 'it ends only if it is empty: consolidation is switched off (CONSOLIDATION=none)';
+
 fc.configureGlobal({ seed: 1 });
 
 const condition = (
@@ -84,13 +86,34 @@ describe('the condition Consolidatable', () => {
     expect(change).toBe(expected);
   });
 
+  test.each<
+    [string, 'WhenEmpty' | 'WhenEmptyOrUnderutilized', boolean, string, string | undefined]
+  >([
+    ['says that consolidation is off', 'WhenEmptyOrUnderutilized', false, '', off],
+    ['says so once', 'WhenEmptyOrUnderutilized', false, off, undefined],
+    ['says it no more when it is on again', 'WhenEmptyOrUnderutilized', true, off, ''],
+    ['keeps the words of others', 'WhenEmptyOrUnderutilized', true, 'other', undefined],
+    ['of a pool that does not ask for it says nothing', 'WhenEmpty', false, '', undefined],
+  ])('%s', (_what, policy, consolidates, message, written) => {
+    const held = { ...initialized(60_000), type: 'Consolidatable', message };
+    const given = {
+      ...resting([initialized(60_000), held]),
+      pool: pool({ disruption: { policy, consolidateAfterMs: 30_000, budgets: [] } }),
+    };
+    const { set, clear } = consolidatableChanges([given], nowMs, consolidates);
+    expect([set.map((one) => one.message), clear]).toEqual([
+      written === undefined ? [] : [written],
+      [],
+    ]);
+  });
+
   test('says when the next claim is due, and gives claims by name in any order of views', () => {
     const of = (name: string, agoMs: number): NodeView =>
       view({ claim: claim(name, { conditions: [initialized(agoMs)] }) });
     const views = [of('b', 40_000), of('d', 10_000), of('a', 50_000), of('c', 20_000)];
     for (const given of [views, views.toReversed()]) {
       const { set, nextDueMs } = consolidatableChanges(given, nowMs);
-      expect(set.map(({ name }) => name)).toEqual(['a', 'b']);
+      expect(set.map(({ claim: { name } }) => name)).toEqual(['a', 'b']);
       expect(nextDueMs).toBe(nowMs + 10_000);
     }
   });

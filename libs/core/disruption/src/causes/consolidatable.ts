@@ -1,4 +1,4 @@
-import type { NodeClaim } from '@dovetail/core-api';
+import type { Condition, NodeClaim, Pool } from '@dovetail/core-api';
 import { compareText } from '@dovetail/core-kube-model';
 
 import { conditionTrueSinceMs, type NodeView } from '../facts/view.js';
@@ -21,10 +21,21 @@ export function consolidatableMs({
   return (claim.lastPodEventMs ?? initializedMs) + afterMs;
 }
 
+/** The message where a pool asks that more nodes end than do. */
+const switchedOff =
+  'it ends only if it is empty: consolidation is switched off (CONSOLIDATION=none)';
+
+const wordsFor = ({ disruption }: Pool, consolidates: boolean): string =>
+  consolidates || disruption.policy === 'WhenEmpty' ? '' : switchedOff;
+
+/** Whether the condition says this. Another writer's words are left where we have none to add. */
+const says = ({ status, message: held }: Condition, message: string): boolean =>
+  status === 'True' && (held === message || (message === '' && held !== switchedOff));
+
 /** The claims whose condition Consolidatable does not say what is true now. */
 export type ConsolidatableChanges = {
-  /** Claims that get the condition, by name. */
-  readonly set: readonly NodeClaim[];
+  /** Claims that get the condition, by name, each with the condition's message. */
+  readonly set: readonly { readonly claim: NodeClaim; readonly message: string }[];
   /** Claims that lose it, by name. Karpenter removes the condition and never sets it to False. */
   readonly clear: readonly NodeClaim[];
   /** When the next claim gets the condition if nothing changes. Absent: no time is waited for. */
@@ -34,13 +45,15 @@ export type ConsolidatableChanges = {
 /**
  * Compares the condition Consolidatable of every claim with Karpenter's rule. Claims that are being
  * deleted, claims without a pool and those of a static pool are left as they are. The order of the
- * views does not count.
+ * views does not count. Where under-used nodes are not given up at all (`consolidates` false), the
+ * condition says so.
  */
 export function consolidatableChanges(
   views: readonly NodeView[],
   nowMs: number,
+  consolidates = true,
 ): ConsolidatableChanges {
-  const set: NodeClaim[] = [];
+  const set: ConsolidatableChanges['set'][number][] = [];
   const clear: NodeClaim[] = [];
   let nextDueMs = Infinity;
   for (const { claim, pool } of views) {
@@ -49,13 +62,15 @@ export function consolidatableChanges(
     const held = claim.conditions.find(({ type }) => type === consolidatableType);
     const dueMs = consolidatableMs({ claim, pool }) ?? Infinity;
     if (dueMs <= nowMs) {
-      if (held?.status !== 'True') set.push(claim);
+      const message = wordsFor(pool, consolidates);
+      if (held === undefined || !says(held, message)) set.push({ claim, message });
       continue;
     }
     if (held !== undefined) clear.push(claim);
     nextDueMs = Math.min(nextDueMs, dueMs);
   }
   // Few claims change at a time, so only these are put in order.
-  for (const changed of [set, clear]) changed.sort((a, b) => compareText(a.name, b.name));
+  set.sort((a, b) => compareText(a.claim.name, b.claim.name));
+  clear.sort((a, b) => compareText(a.name, b.name));
   return { set, clear, ...(Number.isFinite(nextDueMs) ? { nextDueMs } : {}) };
 }

@@ -273,6 +273,6 @@ export function driftedStanding(view: NodeView, facts: CauseFacts): Standing {
   const blocks = disruptionBlocks(view, { ...facts, isEventual: true });
   if (blocks.length > 0 || movingPods(view.pods, facts).length === 0)
     return { ...due, held: blocks };
-  const answer = facts.driftAnswer?.(view.claim);
+  const answer = facts.placeAnswer?.(view.claim, 'drifted');
   return { ...due, held: [], isToAsk: answer === undefined, ...(answer ? { left: answer } : {}) };
 }

@@ -2,9 +2,13 @@ import type { NodeClaim } from '@dovetail/core-api';
 import type { Node } from '@dovetail/core-kube-model';
 
 import type { DisruptionNote } from '../facts/refusal.js';
+import type { RetirementCause } from '../facts/retirement-record.js';
 import type { UnhealthyCondition } from '../facts/unhealthy.js';
 import type { EligibilityOptions } from '../rules/eligibility.js';
 import type { HealthCensus } from '../rules/repair-brake.js';
+
+/** A cause that asks a solver for the places of a node's pods before it begins. */
+export type AskingCause = Extract<RetirementCause, 'drifted' | 'unhealthy'>;
 
 /** The health of the nodes, for causes that ask it. */
 type HealthFacts = {
@@ -20,10 +24,13 @@ export type CauseFacts = EligibilityOptions & {
   /** Whether under-used nodes are given up at all. Absent: they are. */
   readonly consolidates?: boolean;
   /**
-   * Why a drifted node stays, as a solver said a moment ago: its pods have no other place. `null`:
-   * they have. Undefined: it is not known. Absent: of no node.
+   * Why a node that is due for this cause stays, as a solver said a moment ago: its pods have no
+   * other place. `null`: they have. Undefined: it is not known. Absent: of no node.
    */
-  readonly driftAnswer?: (claim: NodeClaim) => DisruptionNote | null | undefined;
+  readonly placeAnswer?: (
+    claim: NodeClaim,
+    cause: AskingCause,
+  ) => DisruptionNote | null | undefined;
   /** The reason for which the last search left a node. Undefined, or absent: it was not left. */
   readonly searchAnswer?: (claim: NodeClaim) => DisruptionNote | undefined;
 };

@@ -1,10 +1,10 @@
 import { annotations, isWithoutPool, type NodeClaim } from '@dovetail/core-api';
 import { isRegistered } from '@dovetail/core-cluster';
-import type { Node } from '@dovetail/core-kube-model';
+import { isReschedulable, type Node } from '@dovetail/core-kube-model';
 
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import { parseRetirement } from '../facts/retirement-record.js';
-import type { UnhealthyCondition } from '../facts/unhealthy.js';
+import { drainLimitMs, type UnhealthyCondition } from '../facts/unhealthy.js';
 import {
   isEnding,
   isInitialized,
@@ -31,16 +31,18 @@ function reasonOf(node: Node, condition: UnhealthyCondition, nowMs: number): Dis
 
 /**
  * Says whether a node has been unhealthy for longer than is tolerated. With a limit for its drain,
- * the node is replaced as Karpenter 1.15 does: do-not-disrupt does not count, do-not-repair does.
- * Without one it ends by force, as by Karpenter 1.14: a retirement that still waits does not hold
- * it. Both are held back while more than a fifth of the pool's nodes are unhealthy.
+ * the node is replaced as Karpenter 1.15 does: do-not-disrupt does not count, do-not-repair does,
+ * and a solver is asked first where its pods would go. Without such a limit it ends by force, as by
+ * Karpenter 1.14: a retirement that still waits does not hold it. Both are held back while more
+ * than a fifth of the pool's nodes are unhealthy.
  */
 export function unhealthyStanding(view: NodeView, facts: CauseFacts): Standing {
   const { node } = view;
   const { health, nowMs } = facts;
   const condition = node === undefined ? undefined : health?.conditionOf(node);
   if (node === undefined || health === undefined || condition === undefined) return ofNoConcern;
-  const { dueMs, drainMs, type: detail } = condition;
+  const { dueMs, type: detail } = condition;
+  const drainMs = drainLimitMs(condition, nowMs);
   const isForced = drainMs === undefined;
   const sick = { ...view, node };
   if (isForced ? endsByForce(sick, nowMs) : isEnding(view)) return ofNoConcern;
@@ -49,13 +51,12 @@ export function unhealthyStanding(view: NodeView, facts: CauseFacts): Standing {
   const held = isForced
     ? legacyBrake(view.claim, health.census)
     : holdOf(sick, health.census, facts);
-  return {
-    kind: 'due',
-    sinceMs: dueMs,
-    note: why,
-    held: held === undefined ? [] : [held],
-    record: { detail, ...(isForced ? {} : { drainMs }) },
-  };
+  const record = { detail, ...(isForced ? {} : { drainMs }) };
+  const due = { kind: 'due', sinceMs: dueMs, note: why, record } as const;
+  if (held !== undefined) return { ...due, held: [held] };
+  if (isForced || !view.pods.some(isReschedulable)) return { ...due, held: [] };
+  const answer = facts.placeAnswer?.(view.claim, 'unhealthy');
+  return { ...due, held: [], isToAsk: answer === undefined, ...(answer ? { left: answer } : {}) };
 }
 
 /** Whether the node ends by force already: nothing would come earlier. */

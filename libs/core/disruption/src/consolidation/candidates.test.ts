@@ -5,7 +5,10 @@ import { consolidatableMs } from '../causes/consolidatable.js';
 import type { NodeView } from '../facts/view.js';
 import { balancedScore, disruptionCostOf, isBalanced } from '../rules/costs.js';
 import { claim, node, nowMs, pdb, pod, pool, view } from '../testing/objects.js';
+import { imbalanceOf, scoresOf } from './balance.js';
 import { type CandidateOptions, candidatesInSteps, consolidationCandidates } from './candidates.js';
+import type { Command } from './command.js';
+import { togetherInOrder } from './prefixes.js';
 
 const underused = pool({
   disruption: { policy: 'WhenEmptyOrUnderutilized', consolidateAfterMs: 0, budgets: [] },
@@ -169,14 +172,19 @@ describe('the policy Balanced', () => {
     ).toBe(made),
   );
 
-  test('leaves a node that is cheap and busy beside dear ones', () => {
+  test('lets a node that is cheap and busy beside dear ones go with others only', () => {
     const busy = Array.from({ length: 9 }, (_none, index) => pod(`p${String(index)}`));
     const views = [
       priced('busy', '0.01', { pool: balanced, pods: busy }),
       priced('idle', '0.5', { pool: balanced }),
     ];
-    expect(names(views)).toEqual(['idle']);
-    expect(found(views).stays).toMatchObject([{ notes: [{ code: 'not-worthwhile' }] }]);
+    const { candidates, stays, allowed, totals } = found(views);
+    expect(candidates.map(({ notAlone }) => notAlone?.code)).toEqual([undefined, 'not-worthwhile']);
+    expect(stays).toMatchObject([{ notes: [{ code: 'not-worthwhile' }] }]);
+    const together = togetherInOrder(candidates, allowed);
+    expect(together.map(({ view }) => view.claim.name)).toEqual(['idle', 'busy']);
+    const saved = { priceBeforeMicrosPerHour: 510_000, priceAfterMicrosPerHour: 0 } as Command;
+    expect(imbalanceOf(scoresOf(saved, together, totals))).toBeUndefined();
   });
 });
 

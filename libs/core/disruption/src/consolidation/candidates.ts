@@ -27,6 +27,11 @@ export type Candidate = {
   readonly disruptionCost: number;
   /** The cost of moving all of its pods, in moves of an ordinary one. */
   readonly moveCost: number;
+  /**
+   * Why it does not go alone: the policy Balanced would not let it, even if nothing had to be
+   * bought. It may go with others that save more. Absent: it may go alone.
+   */
+  readonly notAlone?: DisruptionNote;
 };
 
 /** The nodes that consolidation looks at, and the others with their reasons. */
@@ -35,7 +40,7 @@ export type Candidates = {
   readonly candidates: readonly Candidate[];
   /** The same with those that their budgets hold back. */
   readonly beyondBudgets: readonly Candidate[];
-  /** Nodes that stay whatever a solver would say, for Events. */
+  /** Nodes that stay whatever a solver would say, or would not go alone, for Events. */
   readonly stays: readonly { readonly view: NodeView; readonly notes: readonly DisruptionNote[] }[];
   /** When the next node may be consolidated. Absent: no time is waited for. */
   readonly nextDueMs?: number;
@@ -111,14 +116,14 @@ export function* candidatesInSteps(
     if (candidate !== undefined) candidates.push(candidate);
   }
   const totals = poolTotalsOf(views);
-  const worthwhile = withoutUnbalanced(candidates, totals, stays);
+  const judged = candidates.map((candidate) => withBalance(candidate, totals));
   const account = new BudgetAccount(views, options.nowMs);
   const allowed = account.allowed('Underutilized');
-  const inTurn = poolsInTurn(worthwhile.toSorted(bestFirst));
+  const inTurn = poolsInTurn(judged.toSorted(bestFirst));
   return {
     candidates: withinBudgets(inTurn, allowed),
     beyondBudgets: inTurn,
-    stays,
+    stays: [...stays, ...judged.flatMap(notAloneNote)],
     exhausted: exhaustedBy(inTurn, account),
     allowed,
     totals,
@@ -132,17 +137,13 @@ export function bestFirst(a: Candidate, b: Candidate): number {
   return byRatio || compareText(a.view.claim.name, b.view.claim.name);
 }
 
-/** Leaves out what the policy Balanced would not do even if nothing had to be bought for it. */
-function withoutUnbalanced(
-  candidates: readonly Candidate[],
-  totals: ReadonlyMap<string, PoolTotals>,
-  stays: Candidates['stays'][number][],
-): readonly Candidate[] {
-  return candidates.filter((candidate) => {
-    const why = imbalanceAlone(candidate, totals);
-    if (why !== undefined) stays.push({ view: candidate.view, notes: [why] });
-    return why === undefined;
-  });
+const notAloneNote = ({ view, notAlone }: Candidate): Candidates['stays'] =>
+  notAlone === undefined ? [] : [{ view, notes: [notAlone] }];
+
+/** The candidate, with the reason for which the policy Balanced would not let it go alone. */
+function withBalance(candidate: Candidate, totals: ReadonlyMap<string, PoolTotals>): Candidate {
+  const notAlone = imbalanceAlone(candidate, totals);
+  return notAlone === undefined ? candidate : { ...candidate, notAlone };
 }
 
 /** Why the policy Balanced keeps a node even if nothing had to be bought for its pods. */

@@ -45,7 +45,11 @@ const types = (count: number): readonly BinOption[] =>
 function judge(
   nodes: readonly Running[],
   options: readonly BinOption[],
-  more: Partial<ReplacementRules> & { readonly bins?: number; readonly minValues?: number } = {},
+  more: Partial<ReplacementRules> & {
+    readonly bins?: number;
+    readonly minValues?: number;
+    readonly requirements?: NewNode['requirements'];
+  } = {},
 ) {
   const candidates = running(nodes);
   const typeRequirement = {
@@ -58,7 +62,7 @@ function judge(
     id: 'bin-0',
     pool: underused.identity,
     options,
-    requirements: [typeRequirement],
+    requirements: [typeRequirement, ...(more.requirements ?? [])],
     podUids: candidates.flatMap(({ pods }) => pods.map(({ uid }) => uid)),
   };
   const newNodes = Array.from({ length: more.bins ?? 1 }, (_none, index) => ({
@@ -132,6 +136,77 @@ describe('single-node consolidation', () => {
       cannot,
     ],
   ])('%s', (_what, got, wanted) => expect(got).toEqual(wanted));
+});
+
+describe('minValues of other keys than the type', () => {
+  const family = 'karpenter.k8s.aws/instance-family';
+  const zone = 'topology.kubernetes.io/zone';
+  const needs = (key: string, minValues: number) =>
+    [{ key, operator: 'Exists', values: [], minValues }] as const;
+  const valuesOfType = (type: string, key: string) =>
+    key === family ? [type.split('.')[0] ?? ''] : undefined;
+  const node = { price: '0.2', spot: true } as const;
+  /** Types of the same family, and then one of another. */
+  const families = [
+    ...Array.from({ length: 30 }, (_none, index) => option(`m5.x${String(index)}`, 0.05, spot)),
+    option('c5.large', 0.06, spot),
+  ];
+
+  test.each<[string, ReturnType<typeof outcome>, unknown]>([
+    [
+      'keep a node whose families would be too few',
+      outcome([{ price: '0.2' }], [option('m5.large', 0.1), option('c5.large', 0.3)], {
+        requirements: needs(family, 2),
+        valuesOfType,
+      }),
+      `minValues needs 2 values of ${family} among cheaper types, got 1`,
+    ],
+    [
+      'let a node go whose families suffice',
+      outcome([{ price: '0.2' }], [option('m5.large', 0.1), option('c5.large', 0.1)], {
+        requirements: needs(family, 2),
+        valuesOfType,
+      }),
+      ['m5.large on-demand', 'c5.large on-demand'],
+    ],
+    [
+      'keep a node whose zones would be too few',
+      outcome([{ price: '0.2' }], [option('m5.large', 0.1)], { requirements: needs(zone, 2) }),
+      `minValues needs 2 values of ${zone} among cheaper types, got 1`,
+    ],
+    [
+      'keep a node while the types are not known',
+      outcome([{ price: '0.2' }], [option('m5.large', 0.1)], {
+        requirements: needs(family, 1),
+        valuesOfType: () => undefined,
+      }),
+      `minValues needs 1 values of ${family} among cheaper types, got 0`,
+    ],
+  ])('%s', (_what, got, wanted) => expect(got).toEqual(wanted));
+
+  test('are kept by the cut to the cheapest Spot types', () => {
+    const cut = (count: number) =>
+      outcome([node], families, {
+        spotToSpot: true,
+        requirements: needs(family, count),
+        valuesOfType,
+      });
+    expect([cut(1).length, cut(2).length, cut(2).includes('c5.large spot')]).toEqual([
+      15,
+      31,
+      true,
+    ]);
+  });
+});
+
+test('a type that did not become usable lately is not bought, and a dearer one may be', () => {
+  const isLeftOut = (_pool: unknown, type: string): boolean => type === 'a';
+  const offered = [option('a', 0.1), option('b', 0.15)];
+  expect(outcome([{ price: '0.2' }], offered, { isLeftOut })).toEqual(['b on-demand']);
+  expect(outcome([{ price: '0.12' }], offered, { isLeftOut })).toBe(cannot);
+  expect(outcome([{ price: '0.2' }], [option('a', 0.1)], { isLeftOut })).toBe(
+    "Can't replace: nodes of each type that fits did not become usable in NodePool/default lately",
+  );
 });
 
 describe('spot-to-spot consolidation', () => {

@@ -1,10 +1,11 @@
-import { labels } from '@dovetail/core-api';
+import { labels, type PoolIdentity, poolKey } from '@dovetail/core-api';
 import { compareText, type RequirementSpec } from '@dovetail/core-kube-model';
 import type { BinOption, NewNode } from '@dovetail/core-scheduling';
 
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import type { Candidate } from './candidates.js';
 import { commandOf, type NodeIn } from './command.js';
+import { MinValues, type MissedMinimum, type ValuesOfType } from './min-values.js';
 import {
   costOfAll,
   type IsUnsettled,
@@ -26,6 +27,13 @@ export type ReplacementRules = MoveRules & {
   readonly savingMin: number;
   /** The same as a share of the price before. */
   readonly savingShareMin: number;
+  /** Whether no node of this type is to be bought in this pool now. Absent: any may be. */
+  readonly isLeftOut?: (pool: PoolIdentity, instanceType: string) => boolean;
+  /**
+   * The values of labels that types imply, by which `minValues` is counted. Absent: only those of
+   * types, zones and capacity types are counted.
+   */
+  readonly valuesOfType?: ValuesOfType;
   /** The most nodes that a command may buy. Absent: one, as Karpenter does. */
   readonly nodesInMax?: number;
 };
@@ -105,8 +113,14 @@ function optionsFor(
   rules: ReplacementRules,
 ): Kept {
   const before = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
+  const offered = offeredIn(bin, rules);
+  if (offered.length === 0)
+    return none(
+      `Can't replace: nodes of each type that fits did not become usable in ${poolKey(bin.pool)} lately`,
+      before,
+    );
   const isAllSpot = candidates.every(({ view }) => labelOf(view, labels.capacityType) === 'spot');
-  const offersSpot = bin.options.some(({ capacityType }) => capacityType === 'spot');
+  const offersSpot = offered.some(({ capacityType }) => capacityType === 'spot');
   if (isAllSpot && offersSpot && !rules.spotToSpot)
     return none(
       "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node",
@@ -117,18 +131,23 @@ function optionsFor(
   const part = price > 0 ? cheapest / price : 1;
   const below = Math.min(
     (before - saving) * part,
-    isOnly ? sameTypePriceOf(candidates, bin) : Infinity,
+    isOnly ? sameTypePriceOf(candidates, offered) : Infinity,
   );
-  const ofOneKind = isAllSpot && offersSpot ? bin.options.filter(isSpot) : bin.options;
+  const ofOneKind = isAllSpot && offersSpot ? offered.filter(isSpot) : offered;
   const cheaper = cheaperTypes(ofOneKind, below);
   // Launched as either, the on-demand one might be the dearer: Karpenter pins it to Spot.
   const pinned = cheaper.some(isSpot) ? cheaper.filter(isSpot) : cheaper;
   const isSpotToSpot = isAllSpot && offersSpot;
-  const lack = lackOf(pinned, bin, { isSpotToSpot, candidates });
+  const minValues = new MinValues(bin, rules.valuesOfType);
+  const lack = lackOf(pinned, minValues, { isSpotToSpot, candidates });
   if (lack !== undefined) return none(lack, before);
   const isOneForOne = isSpotToSpot && candidates.length === 1;
-  return { kind: 'kept', options: isOneForOne ? cheapestTypes(pinned, bin) : pinned };
+  return { kind: 'kept', options: isOneForOne ? cheapestTypes(pinned, minValues) : pinned };
 }
+
+/** The options of a bin, without those of types that are not to be bought now. */
+const offeredIn = ({ options, pool }: NewNode, { isLeftOut }: ReplacementRules) =>
+  options.filter(({ instanceType }) => isLeftOut?.(pool, instanceType) !== true);
 
 /**
  * The options of as many of the cheapest types as must be cheaper, or as `minValues` asks for. One
@@ -136,18 +155,17 @@ function optionsFor(
  * the deepest pool, would sell a dear one, and the next command would move its pods on (Karpenter's
  * rule).
  */
-function cheapestTypes(options: readonly BinOption[], bin: NewNode): readonly BinOption[] {
+function cheapestTypes(options: readonly BinOption[], minValues: MinValues): readonly BinOption[] {
   const dearest = new Map<string, number>();
   for (const { instanceType, priceMicrosPerHour } of options)
     dearest.set(instanceType, Math.max(dearest.get(instanceType) ?? 0, priceMicrosPerHour));
   const inOrder = [...dearest].sort(([a, one], [b, other]) => one - other || compareText(a, b));
-  const kept = new Map(inOrder.slice(0, Math.max(spotTypesMin, typesWanted(bin))));
-  return options.filter(({ instanceType }) => kept.has(instanceType));
+  for (let count = spotTypesMin; ; count += 1) {
+    const types = new Map(inOrder.slice(0, count));
+    const kept = options.filter(({ instanceType }) => types.has(instanceType));
+    if (count >= inOrder.length || minValues.missedBy(kept) === undefined) return kept;
+  }
 }
-
-/** The types that `minValues` asks for. */
-const typesWanted = ({ requirements }: NewNode): number =>
-  requirements.find(({ key }) => key === labels.instanceType)?.minValues ?? 0;
 
 const isSpot = ({ capacityType }: BinOption): boolean => capacityType === 'spot';
 
@@ -160,7 +178,7 @@ const labelOf = ({ claim, node }: Candidate['view'], key: string): string | unde
  * node is compared by its price alone. So are several new nodes: together they hold what the old
  * ones hold apart.
  */
-function sameTypePriceOf(candidates: readonly Candidate[], { options }: NewNode): number {
+function sameTypePriceOf(candidates: readonly Candidate[], options: readonly BinOption[]): number {
   if (candidates.length < 2) return Infinity;
   const offered = new Set(options.map(({ instanceType }) => instanceType));
   const same = candidates.filter(({ view }) =>
@@ -183,7 +201,7 @@ function cheaperTypes(options: readonly BinOption[], below: number): readonly Bi
 /** Why the options that are left are too few; undefined when they suffice. */
 function lackOf(
   options: readonly BinOption[],
-  bin: NewNode,
+  minValues: MinValues,
   of: { readonly isSpotToSpot: boolean; readonly candidates: readonly Candidate[] },
 ): string | undefined {
   const types = new Set(options.map(({ instanceType }) => instanceType)).size;
@@ -191,12 +209,17 @@ function lackOf(
     return of.isSpotToSpot
       ? "Can't replace spot node with a cheaper spot node"
       : "Can't replace with a cheaper node";
-  const wanted = typesWanted(bin);
-  if (types < wanted)
-    return `minValues needs ${String(wanted)} cheaper types, got ${String(types)}`;
+  const missed = minValues.missedBy(options);
+  if (missed !== undefined) return textOfMissed(missed);
   if (of.isSpotToSpot && of.candidates.length === 1 && types < spotTypesMin)
     return `SpotToSpotConsolidation requires ${String(spotTypesMin)} cheaper instance type options than the current candidate to consolidate, got ${String(types)}`;
   return undefined;
+}
+
+function textOfMissed({ key, wanted, got }: MissedMinimum): string {
+  const what =
+    key === labels.instanceType ? 'cheaper types' : `values of ${key} among cheaper types`;
+  return `minValues needs ${String(wanted)} ${what}, got ${String(got)}`;
 }
 
 const none = (message: string, before: number): Kept => ({

@@ -42,7 +42,7 @@ function drifted(
 const namesOf = (views: readonly NodeView[]): readonly string[] =>
   views.map(({ claim: { name } }) => name);
 const retired = (views: readonly NodeView[], more: Partial<DecisionFacts> = {}) =>
-  decide(views, { ...options, driftAnswer: () => null, ...more }).begin.map(
+  decide(views, { ...options, placeAnswer: () => null, ...more }).begin.map(
     ({ view: { claim: one }, cause }) => `${one.name} ${cause}`,
   );
 const budget = (count: number, reasons?: readonly ('Empty' | 'Drifted' | 'Underutilized')[]) =>
@@ -167,7 +167,7 @@ describe("the retirement of drifted nodes, by Karpenter's behaviours", () => {
       'ignores nodes whose pods have no other place, and takes the next',
       [drifted('a', { ageMs: 9, pool: budget(1) }), drifted('b', { ageMs: 1, pool: budget(1) })],
       {
-        driftAnswer: ({ name }) =>
+        placeAnswer: ({ name }) =>
           name === 'a' ? note('pods-without-place', 'its pods have no other place') : null,
       },
       ['b drifted'],
@@ -187,13 +187,16 @@ describe("the retirement of drifted nodes, by Karpenter's behaviours", () => {
       drifted(name, { ageMs: 9 - index, pool: budget(2), ...(name === 'b' ? { pods: [] } : {}) }),
     );
     const pass = decide(views, options);
-    expect([namesOf(pass.begin.map((one) => one.view)), namesOf(pass.ask)]).toEqual([['b'], ['a']]);
+    expect([
+      namesOf(pass.begin.map((one) => one.view)),
+      namesOf(pass.ask.map(({ view }) => view)),
+    ]).toEqual([['b'], ['a']]);
   });
 
   test('tells the reason, what is left of the budget, and the nodes that a PDB holds', () => {
     const pass = decide([drifted('a', { pool: budget(1) })], {
       ...options,
-      driftAnswer: () => null,
+      placeAnswer: () => null,
     });
     expect(pass.begin[0]).toMatchObject({
       record: { detail: 'AMIDrift' },

@@ -3,7 +3,7 @@ import { compareText, isReschedulable } from '@dovetail/core-kube-model';
 
 import { type Cause, causeOf, causes } from '../causes/cause.js';
 import { type EmptyMarks, emptyMarks } from '../causes/emptiness.js';
-import type { CauseFacts, Due, Standing } from '../causes/standing.js';
+import type { AskingCause, CauseFacts, Due, Standing } from '../causes/standing.js';
 import type { DisruptionNote } from '../facts/refusal.js';
 import type { RetirementCause } from '../facts/retirement-record.js';
 import { isEnding, isInitialized, type NodeView } from '../facts/view.js';
@@ -35,6 +35,9 @@ export type Beginning = {
   readonly record?: Due['record'];
 };
 
+/** A node about whose pods a solver is to be asked, and the cause that it is due for. */
+export type Asking = { readonly view: NodeView; readonly cause: AskingCause };
+
 /** A node that may not go now although a cause asks for its end, with every reason. */
 type BlockedNode = {
   readonly view: NodeView;
@@ -50,7 +53,7 @@ export type Decision = EmptyMarks & {
    * Nodes that may go as soon as a solver says that their pods have another place. They use up
    * their budget already, the next of them first.
    */
-  readonly ask: readonly NodeView[];
+  readonly ask: readonly Asking[];
   readonly blocked: readonly BlockedNode[];
   /** Pools whose budget held back nodes that were due. */
   readonly exhausted: readonly ExhaustedPool[];
@@ -190,6 +193,9 @@ class Gathered {
   }
 }
 
+const isAsking = (cause: RetirementCause): cause is AskingCause =>
+  cause === 'drifted' || cause === 'unhealthy';
+
 /** Lets nodes go as far as their pools' budgets and the paces of their causes allow. */
 class Going {
   readonly #views: readonly NodeView[];
@@ -197,7 +203,7 @@ class Going {
   readonly #going = new Set<NodeView>();
   readonly account: BudgetAccount;
   readonly begin: Beginning[] = [];
-  readonly ask: NodeView[] = [];
+  readonly ask: Asking[] = [];
 
   constructor(views: readonly NodeView[], nowMs: number) {
     this.#views = views;
@@ -216,7 +222,7 @@ class Going {
       left?.set(key, (left.get(key) ?? 0) - 1);
       this.#going.add(view);
       const { note, record } = due;
-      if (due.isToAsk === true) this.ask.push(view);
+      if (due.isToAsk === true && isAsking(cause)) this.ask.push({ view, cause });
       else this.begin.push({ view, cause, note, ...(record === undefined ? {} : { record }) });
     }
   }

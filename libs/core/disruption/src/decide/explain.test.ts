@@ -182,7 +182,7 @@ describe('a node', () => {
       drifted,
       {
         consolidates: false,
-        driftAnswer: () =>
+        placeAnswer: () =>
           note('pods-without-place', '2 pods of the drifted node would have no other place'),
       },
     ],

@@ -2,11 +2,12 @@ import { annotations, type DisruptionBudget, labels, noPool, taints } from '@dov
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { expect, test } from 'vitest';
 
+import { note } from '../facts/refusal.js';
 import { renderRetirement } from '../facts/retirement-record.js';
 import type { NodeView } from '../facts/view.js';
 import type { NodeHealth } from '../rules/repair-brake.js';
-import { claim, node, nowMs, pool } from '../testing/objects.js';
-import { decide as decideOn, type Decision } from './decide.js';
+import { claim, node, nowMs, pod, pool } from '../testing/objects.js';
+import { decide as decideOn, type Decision, type DecisionFacts } from './decide.js';
 
 const minuteMs = 60_000;
 const ofPool = { [labels.nodePool]: 'default' };
@@ -17,6 +18,7 @@ type Given = {
   readonly minutes?: number;
   readonly node?: Parameters<typeof node>[1];
   readonly claim?: Parameters<typeof claim>[1];
+  readonly pods?: NodeView['pods'];
 };
 
 const one = (name: string, given: Given) => ({
@@ -33,7 +35,7 @@ const one = (name: string, given: Given) => ({
 function decide(
   given: Readonly<Record<string, Given>>,
   budgets: readonly DisruptionBudget[] = [],
-  pauses: readonly string[] = [],
+  more: Partial<DecisionFacts> = {},
 ): Decision {
   const default_ = pool({ disruption: { policy: 'WhenEmpty', budgets } });
   const health: NodeHealth[] = [];
@@ -41,7 +43,7 @@ function decide(
   for (const [name, part] of Object.entries(given)) {
     const made = one(name, part);
     const isPooled = made.claim.pool.name === inPool.name;
-    views.push({ ...made, pods: [], ...(isPooled ? { pool: default_ } : {}) });
+    views.push({ ...made, pods: part.pods ?? [], ...(isPooled ? { pool: default_ } : {}) });
     const sinceMs = nowMs - (part.minutes ?? 0) * minuteMs;
     const times = { sinceMs, dueMs: sinceMs + 30 * minuteMs, drainMs: 10 * minuteMs };
     const condition = { type: 'Ready', status: 'False', ...times } as const;
@@ -52,7 +54,7 @@ function decide(
     budgetsOf: () => [],
     podOf: (uid) => (uid === 'uid-waiting' ? podValue('uid-waiting', {}) : undefined),
     nowMs,
-    pauses: ({ name }) => pauses.includes(name),
+    ...more,
   });
 }
 
@@ -124,11 +126,9 @@ test.each<[string, Given, readonly string[], readonly string[]]>([
 });
 
 test('a node whose repair was given up a moment ago pauses', () =>
-  expect(decide({ n1: { minutes: 31 }, ...well(4) }, [], ['claim-n1'])).toMatchObject({
-    begin: [],
-    blocked: [],
-    waiting: 1,
-  }));
+  expect(
+    decide({ n1: { minutes: 31 }, ...well(4) }, [], { pauses: ({ name }) => name === 'claim-n1' }),
+  ).toMatchObject({ begin: [], blocked: [], waiting: 1 }));
 
 test('more than a fifth of a pool is not replaced at once, in the words of Karpenter 1.15', () => {
   const { begin, blocked } = decide({ n1: { minutes: 31 }, n2: { minutes: 1 }, ...well(2) });
@@ -189,3 +189,20 @@ test('the next node that becomes due is told', () =>
   expect(decide({ n1: { minutes: 20 }, n2: { minutes: 5 } }).nextDueMs).toBe(
     nowMs + 10 * minuteMs,
   ));
+
+test('a node with pods is replaced once a solver has said that they have another place', () => {
+  // No budget of theirs and no annotation keeps them: a repair takes all pods along.
+  const kept = pod('a', { annotations: { [annotations.doNotDisrupt]: 'true' } });
+  const sick = { n1: { minutes: 31, pods: [kept] } };
+  const asked = (answer: Parameters<typeof decide>[2]) => {
+    const { begin, ask, blocked } = decide(sick, [], answer);
+    return [begin.length, ask.map(({ view, cause }) => [view.node?.name, cause]), blocked.length];
+  };
+  const noPlace = note('pods-without-place', 'no place');
+  expect(asked({})).toEqual([0, [['n1', 'unhealthy']], 0]);
+  expect(asked({ placeAnswer: () => null })).toEqual([1, [], 0]);
+  expect(asked({ placeAnswer: () => noPlace })).toEqual([0, [], 0]);
+  expect(asked({ placeAnswer: (_claim, cause) => (cause === 'drifted' ? null : noPlace) })).toEqual(
+    [0, [], 0],
+  );
+});

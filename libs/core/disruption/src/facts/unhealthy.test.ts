@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { nowMs } from '../testing/objects.js';
-import { unhealthyConditionOf } from './unhealthy.js';
+import { drainLimitMs, unhealthyConditionOf } from './unhealthy.js';
 
 const minutesAgo = (minutes: number): string => new Date(nowMs - minutes * 60_000).toISOString();
 const rawNode = (...conditions: readonly object[]): object => ({ status: { conditions } });
@@ -97,5 +97,22 @@ describe('by the new method, a node', () => {
       ...rawNode(condition('Ready', 'Unknown', 300)),
     };
     expect(((unhealthyConditionOf(raw, 'replace')?.dueMs ?? 0) - nowMs) / 60_000).toBe(25);
+  });
+
+  test.each<[string, readonly object[], number]>([
+    ['of one fault drains as long as this one lets it', [gpu('NvidiaXID79Error', 11)], 5],
+    [
+      'of two faults that are due drains as long as the shorter lets it',
+      [condition('Ready', 'False', 40), gpu('NvidiaXID79Error', 11)],
+      5,
+    ],
+    [
+      'of which the shorter is not due yet drains as long as the other lets it',
+      [condition('Ready', 'False', 40), gpu('NvidiaXID79Error', 9)],
+      10,
+    ],
+  ])('%s', (_what, held, minutes) => {
+    const found = unhealthyConditionOf(rawNode(...held), 'replace');
+    expect(found && drainLimitMs(found, nowMs)).toBe(minutes * 60_000);
   });
 });

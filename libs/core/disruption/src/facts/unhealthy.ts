@@ -56,7 +56,22 @@ export type UnhealthyCondition = {
   readonly dueMs: number;
   /** The longest drain once the replacement is ready. Absent: the node ends by force. */
   readonly drainMs?: number;
+  /** The others for which the node is unhealthy, the soonest due first. Absent: none. */
+  readonly others?: readonly Pick<UnhealthyCondition, 'dueMs' | 'drainMs'>[];
 };
+
+/**
+ * The longest drain of a node that is unhealthy for these conditions: the shortest that one of them
+ * asks for which is due by now (Karpenter's rule). Undefined: the node ends by force.
+ */
+export function drainLimitMs(
+  { dueMs, drainMs, others = [] }: UnhealthyCondition,
+  nowMs: number,
+): number | undefined {
+  if (drainMs === undefined) return undefined;
+  const due = [{ dueMs, drainMs }, ...others].filter((one) => one.dueMs <= nowMs);
+  return Math.min(drainMs, ...due.flatMap((one) => one.drainMs ?? []));
+}
 
 const soonestFirst = (a: UnhealthyCondition, b: UnhealthyCondition): number =>
   a.dueMs - b.dueMs || (a.drainMs ?? 0) - (b.drainMs ?? 0) || compareText(a.type, b.type);
@@ -93,5 +108,6 @@ export function unhealthyConditionOf(
     const { tolerationMs, reason: _reason, ...condition } = policy;
     return [{ ...condition, sinceMs, dueMs: sinceMs + tolerationMs }];
   });
-  return found.sort(soonestFirst)[0];
+  const [first, ...others] = found.sort(soonestFirst);
+  return first === undefined || others.length === 0 ? first : { ...first, others };
 }

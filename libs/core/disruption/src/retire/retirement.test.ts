@@ -316,4 +316,13 @@ describe('a retirement', () => {
     expect(given).toMatchObject({ kind: 'ask', pods: [{ name: 'b' }] });
     expect(podsWithoutRoom(pods, new Map()).map(({ name }) => name)).toEqual(['a', 'b']);
   });
+
+  test('of an unhealthy node asks for pods as well that nothing may evict', () => {
+    const repair = { cause: 'unhealthy', drainMs: 600_000 } as const;
+    expect(stepOf(repair, { pods: [doNotDisrupt] })).toMatchObject({
+      kind: 'ask',
+      pods: [{ name: 'a' }],
+    });
+    expect(step({ ...repair, ...asked }, { pods: [doNotDisrupt], rooms: ready })).toBe('end');
+  });
 });

@@ -22,7 +22,10 @@ export type RetirementFacts = EligibilityOptions & {
   /** The room promised for pods of this node, by UID, as claims and nodes say. */
   readonly rooms: ReadonlyMap<string, PodRoom>;
   readonly limits: RetirementLimits;
-  /** Why the launcher refused the plan of its replacement. Absent: it did not, or not yet. */
+  /**
+   * Why the launcher refused the plan by which its pods were to get room. Absent: it did not, or
+   * not yet.
+   */
   readonly refused?: string;
 };
 
@@ -172,9 +175,11 @@ function askOrWait(
 
 /** Waits for places, and keeps the node if a solver finds none, or if there are none in time. */
 function requiredStep(cause: Cause, facts: RetirementFacts, needy: readonly Pod[]): RetirementStep {
-  const { retirement, nowMs } = facts;
+  const { retirement, view, rooms, nowMs, refused } = facts;
   const limitMs = waitLimitMs(cause, facts);
   const unplaced = retirement.unplaced ?? 0;
+  if (refused !== undefined && podsWithoutRoom(view.pods, rooms).length > 0)
+    return { kind: 'abandon', notes: [refusedNote(refused)] };
   if (retirement.planId !== undefined && nowMs < limitMs) return replacedStep(facts, limitMs);
   if (unplaced === 0 && nowMs < limitMs) return askOrWait(facts, limitMs);
   const seconds = Math.floor((nowMs - retirement.atMs) / 1000);
@@ -192,13 +197,9 @@ function requiredStep(cause: Cause, facts: RetirementFacts, needy: readonly Pod[
  * or that the bought node is gone.
  */
 function replacedStep(
-  { retirement, view, rooms, nowMs, limits, refused }: RetirementFacts,
+  { retirement, view, rooms, nowMs, limits }: RetirementFacts,
   limitMs: number,
 ): RetirementStep {
-  if (refused !== undefined) {
-    const message = `the launcher refused its replacement: ${refused}`;
-    return { kind: 'abandon', notes: [note('replacement-refused', message)] };
-  }
   const missing = podsWithoutRoom(view.pods, rooms).length;
   if (missing === 0) return { kind: 'wait', untilMs: limitMs };
   const admittedMs = retirement.atMs + limits.askAgainMs;
@@ -206,6 +207,9 @@ function replacedStep(
   const message = `${String(missing)} of its pods have no room in its replacement`;
   return { kind: 'abandon', notes: [note('replacement-missing', message, { missing })] };
 }
+
+const refusedNote = (why: string): DisruptionNote =>
+  note('replacement-refused', `the launcher refused its replacement: ${why}`);
 
 function unanswered({ retirement, nowMs }: RetirementFacts): DisruptionNote {
   const waitedSeconds = Math.floor((nowMs - retirement.atMs) / 1000);

@@ -13,6 +13,8 @@ export type NodeHealth = {
   readonly claim?: NodeClaim;
   /** Absent: the node is healthy. */
   readonly condition?: UnhealthyCondition;
+  /** Whether EC2's checks of its instance fail for so long that they would end it. */
+  readonly failsChecks?: boolean;
 };
 
 /** The pool of a node or claim, by its label. Undefined: it has none. */
@@ -29,19 +31,15 @@ export type HealthCensus = ReadonlyMap<string | undefined, Readonly<Counted>>;
 
 /**
  * Counts every node under its pool's label, and all nodes of the cluster under undefined. A node
- * counts as unhealthy by its condition, or because `isImpaired` says so.
+ * counts as unhealthy by its condition, or by EC2's checks.
  */
-export function healthCensus(
-  nodes: readonly NodeHealth[],
-  isImpaired: (health: NodeHealth) => boolean = () => false,
-): HealthCensus {
+export function healthCensus(nodes: readonly NodeHealth[]): HealthCensus {
   const counts = new Map<string | undefined, Counted>();
-  for (const health of nodes) {
-    const { node, condition } = health;
+  for (const { node, condition, failsChecks } of nodes) {
     for (const key of new Set([undefined, poolLabelOf(node)])) {
       const counted = counts.get(key) ?? { nodes: 0, unhealthy: 0 };
       counted.nodes += 1;
-      if (condition !== undefined || isImpaired(health)) counted.unhealthy += 1;
+      if (condition !== undefined || failsChecks === true) counted.unhealthy += 1;
       counts.set(key, counted);
     }
   }

@@ -72,4 +72,14 @@ describe('the facts of a claim', () => {
   ])('%s', (_what, parts, expected) => {
     expect(claimFacts(claimWith(parts))).toEqual(expected);
   });
+
+  test('have the price of now where it is known, and that of the launch else', () => {
+    const launched = claimWith({
+      metadata: { annotations: { [annotations.pricePerHour]: '~0.096' } },
+    });
+    expect([claimFacts(launched, 50_000), claimFacts(launched)]).toMatchObject([
+      { priceMicrosPerHour: 50_000, priceEstimated: false },
+      { priceMicrosPerHour: 96_000, priceEstimated: true },
+    ]);
+  });
 });

@@ -16,15 +16,21 @@ export type ClaimFacts = Pick<
   | 'objects'
 >;
 
-/** The facts of a claim that every decision about it carries; those not known yet are absent. */
-export function claimFacts(claim: NodeClaim): ClaimFacts {
+/**
+ * The facts of a claim that every decision about it carries; those not known yet are absent.
+ * `nowMicrosPerHour` is the price of its offering now, if it is known. Without it the price is that
+ * of the launch.
+ */
+export function claimFacts(claim: NodeClaim, nowMicrosPerHour?: number): ClaimFacts {
   const instanceId = instanceIdOf(claim);
   const instanceType = claim.labels[labels.instanceType];
   const zone = claim.labels[labels.zone];
   return {
     ...(isWithoutPool(claim) ? {} : { pool: claim.pool }),
     claimName: claim.name,
-    ...nodePriceOf(claim),
+    ...(nowMicrosPerHour === undefined
+      ? nodePriceOf(claim)
+      : { priceMicrosPerHour: nowMicrosPerHour, priceEstimated: false }),
     ...capacityTypeOf(claim),
     ...(instanceId === undefined ? {} : { instanceId }),
     ...(instanceType === undefined ? {} : { instanceType }),

@@ -36,6 +36,7 @@ function account(instances: readonly Instance[], isDenied = false) {
     [current, profilePathOf(second, place)],
     ['lab_other', '/karpenter/us-east-1/lab/another-class/'],
   ]);
+  const refused = new Set<string>();
   const cluster = new Cluster();
   const lines: string[] = [];
   const say = (_name: string, message: string): void => void lines.push(message);
@@ -50,11 +51,14 @@ function account(instances: readonly Instance[], isDenied = false) {
         isDenied
           ? Promise.reject(new CloudError('denied', 'AccessDenied', 'no policy allows it'))
           : Promise.resolve([...names].flatMap(([name, path]) => (path === prefix ? name : []))),
-      deleteInstanceProfile: (name) => Promise.resolve(void names.delete(name)),
+      deleteInstanceProfile: (name) =>
+        refused.has(name)
+          ? Promise.reject(new CloudError('denied', 'DeleteConflict', 'it is in use'))
+          : Promise.resolve(void names.delete(name)),
       instancesById: (ids) => Promise.resolve(instances.filter(({ id }) => ids.includes(id))),
     },
   });
-  return { names, cluster, lines, time, profiles, left: () => [...names.keys()] };
+  return { names, refused, cluster, lines, time, profiles, left: () => [...names.keys()] };
 }
 
 describe('the profile of a role that a class had before', () => {
@@ -96,6 +100,15 @@ describe('the profile of a role that a class had before', () => {
     const { profiles, left } = account([]);
     await profiles.end(second, place);
     expect(left()).toEqual(['lab_other']);
+  });
+
+  test('that IAM refuses to delete keeps no other from its end', async () => {
+    const { names, refused, profiles, left } = account([]);
+    const third = profileNameOf({ ...first, role: 'third' }, place, hash);
+    names.set(third, profilePathOf(first, place));
+    refused.add(former);
+    await expect(profiles.sweep(second, place)).rejects.toThrow('in use');
+    expect(left()).toEqual([former, current, 'lab_other']);
   });
 
   test('does not keep its class where the launcher may not list profiles', async () => {

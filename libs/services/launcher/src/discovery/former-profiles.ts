@@ -8,6 +8,7 @@ import {
   type Instances,
   type Log,
 } from '@dovetail/core-ports';
+import { inParallel } from '@dovetail/service-kit';
 
 import { profileNameOf, profilePathOf, type ProfilePlace } from './profile-name.js';
 
@@ -48,12 +49,14 @@ export class FormerProfiles {
     const former = (await this.#madeFor(row, place)).filter((name) => !needed.has(name));
     const inUse = former.length === 0 ? undefined : await this.#inUse(row);
     if (inUse === undefined) return;
-    for (const name of former.filter((one) => !inUse.has(one))) {
+    const unused = former.filter((one) => !inUse.has(one));
+    // One that IAM refuses to delete keeps no other.
+    await inParallel(unused, 1, async (name) => {
       await cloud.deleteInstanceProfile(name);
       log.info('instance-profile-deleted', `no node of ${classKey(row.ref)} runs under ${name}`, {
         profile: name,
       });
-    }
+    });
   }
 
   /** Deletes all of them. Invariant: the class has no claim. Rejects with CloudError. */
@@ -61,8 +64,8 @@ export class FormerProfiles {
     const { cloud, hash } = this.#deps;
     this.#lookedMs.delete(row.uid);
     const current = row.role === undefined ? [] : [profileNameOf(row, place, hash)];
-    for (const name of new Set([...current, ...(await this.#madeFor(row, place))]))
-      await cloud.deleteInstanceProfile(name);
+    const made = new Set([...current, ...(await this.#madeFor(row, place))]);
+    await inParallel([...made], 1, (name) => cloud.deleteInstanceProfile(name));
   }
 
   forget(uid: string): void {

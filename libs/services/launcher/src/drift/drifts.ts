@@ -1,4 +1,10 @@
-import { isWithoutPool, type NodeClaim, type NodeClass, poolKey } from '@dovetail/core-api';
+import {
+  annotations,
+  isWithoutPool,
+  type NodeClaim,
+  type NodeClass,
+  poolKey,
+} from '@dovetail/core-api';
 import {
   classKey,
   type Cluster,
@@ -14,6 +20,7 @@ import {
   hashMigration,
   isTypeMissing,
 } from '@dovetail/core-disruption';
+import { isoSeconds } from '@dovetail/core-kube-model';
 import {
   type Clock,
   type Instances,
@@ -65,8 +72,6 @@ export class Drifts {
   readonly #deps: DriftsDeps;
   readonly #queue: WorkQueue;
   readonly #instances: SeenInstances;
-  /** Since when the type of a claim is missing, by UID. */
-  readonly #missingSinceMs = new Map<string, number>();
 
   constructor(deps: DriftsDeps) {
     this.#deps = deps;
@@ -98,7 +103,6 @@ export class Drifts {
 
   #heard(change: ClusterChange): void {
     const { kind, after, uid } = change;
-    if (kind === 'claim' && after === undefined) this.#missingSinceMs.delete(uid);
     if (after === undefined) return;
     if (kind === 'claim') this.#queue.addAfter(uid, settleMs);
     if (change.kind === 'pool' && isStatusChange(change)) return;
@@ -135,7 +139,7 @@ export class Drifts {
     const drift = driftOf({
       ...facts,
       ...(instance === undefined ? {} : { instance }),
-      typeMissingMs: this.#typeMissingMs(facts),
+      typeMissingMs: await this.#typeMissingMs(facts),
     });
     await this.#write(claim, drift);
     return { afterMs: everyMs };
@@ -148,8 +152,8 @@ export class Drifts {
   ): Promise<NodeClaim | undefined> {
     if (Object.keys(hashMigration(claim, of)).length === 0) return claim;
     return this.#deps.writer.changeClaim(claim, (now) => {
-      const annotations = hashMigration(now, of);
-      return Object.keys(annotations).length === 0 ? undefined : { metadata: { annotations } };
+      const hashes = hashMigration(now, of);
+      return Object.keys(hashes).length === 0 ? undefined : { metadata: { annotations: hashes } };
     });
   }
 
@@ -164,16 +168,24 @@ export class Drifts {
     return isTrue(claim.conditions, 'Initialized') ? this.#instances.of(id, stop) : undefined;
   }
 
-  #typeMissingMs(facts: Pick<DriftFacts, 'claim' | 'types'>): number {
-    const { uid } = facts.claim;
-    if (!isTypeMissing(facts)) {
-      this.#missingSinceMs.delete(uid);
-      return 0;
-    }
+  /**
+   * How long the type of a claim is missing. Since when is written on the claim, because a launcher
+   * may not live for as long as that takes.
+   */
+  async #typeMissingMs(facts: Pick<DriftFacts, 'claim' | 'types'>): Promise<number> {
+    const { claim, types } = facts;
+    // Without a catalog nothing is known.
+    if (types.size === 0) return 0;
     const nowMs = this.#deps.clock.nowMs();
-    const sinceMs = this.#missingSinceMs.get(uid) ?? nowMs;
-    this.#missingSinceMs.set(uid, sinceMs);
-    return nowMs - sinceMs;
+    const isMissing = isTypeMissing(facts);
+    const sinceMs = missingSinceMs(claim);
+    if (isMissing && sinceMs !== undefined) return Math.max(0, nowMs - sinceMs);
+    if (!isMissing && claim.annotations[annotations.typeMissing] === undefined) return 0;
+    const written = isMissing ? isoSeconds(nowMs) : null;
+    await this.#deps.writer.changeClaim(claim, () => ({
+      metadata: { annotations: { [annotations.typeMissing]: written } },
+    }));
+    return 0;
   }
 
   async #write(claim: NodeClaim, drift: Drift): Promise<void> {
@@ -203,4 +215,10 @@ export class Drifts {
         reason: drift.reason,
       });
   }
+}
+
+/** Since when the type of a claim is missing, as its annotation says. Undefined: it does not. */
+function missingSinceMs({ annotations: held }: NodeClaim): number | undefined {
+  const sinceMs = Date.parse(held[annotations.typeMissing] ?? '');
+  return Number.isNaN(sinceMs) ? undefined : sinceMs;
 }

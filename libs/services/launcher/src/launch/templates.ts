@@ -9,6 +9,7 @@ import {
   type StopSignal,
   type Vitals,
 } from '@dovetail/core-ports';
+import { inParallel } from '@dovetail/service-kit';
 
 import type { UnpairedClaims } from './unpaired-claims.js';
 
@@ -103,18 +104,19 @@ export class Templates {
     const classes = new Set([...cluster.nodeClasses.values()].map(({ ref }) => ref.name));
     const inUse = this.#deps.unpaired.templates();
     this.#forgetIdle(inUse);
-    for (const template of found) {
-      if (inUse.has(template.name)) continue;
+    // One that EC2 refuses to delete keeps no other.
+    await inParallel(found, 1, async (template) => {
+      if (inUse.has(template.name)) return;
       const orphan = !classes.has(template.tags[tags.nodeClass] ?? '');
       const lastMs = Math.max(template.createdMs, this.#usedMs.get(template.name) ?? 0);
-      if (!orphan && clock.nowMs() - lastMs < idleMs) continue;
+      if (!orphan && clock.nowMs() - lastMs < idleMs) return;
       await cloud.deleteLaunchTemplate(template.name);
       this.#madeMs.delete(template.name);
       log.info('template-deleted', 'an idle launch template was deleted', {
         template: template.name,
         class: template.tags[tags.nodeClass] ?? '',
       });
-    }
+    });
   }
 
   /** A template holds its user data, and each image or setting makes another one. */

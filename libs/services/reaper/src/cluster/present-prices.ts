@@ -1,15 +1,22 @@
-import type { CatalogEvent } from '@dovetail/contracts';
+import type { CatalogEvent, ClassCatalog } from '@dovetail/contracts';
 import { labels } from '@dovetail/core-api';
-import { type OfferingIdentity, offeringKey } from '@dovetail/core-ec2-model';
+import { type InstanceType, type OfferingIdentity, offeringKey } from '@dovetail/core-ec2-model';
+
+/** The parts of a revision that is not complete yet, by their number. */
+type Arriving = { readonly revision: string; readonly parts: Map<number, ClassCatalog> };
 
 /**
  * The prices of offerings now, from the catalogs that the launcher publishes for solvers. They are
  * those of the region: each class that names an offering says the same, and the last word counts.
- * Those of a lost stream count until it is filled again.
+ * An offering that no class names any more has no price. Those of a lost stream count until it is
+ * filled again.
  */
 export class PresentPrices {
-  /** In micro-dollars an hour, by offering. */
-  readonly #prices = new Map<string, number>();
+  /** In micro-dollars an hour, by offering, of each class. The class that came last is the last. */
+  readonly #prices = new Map<string, ReadonlyMap<string, number>>();
+  /** The types by name, as the class that came last says. */
+  readonly #types = new Map<string, Pick<InstanceType, 'requirements'>>();
+  readonly #arriving = new Map<string, Arriving>();
   #revision = 0;
 
   /** Grows when a price changes, so that what was drawn from the prices can be kept until then. */
@@ -19,16 +26,36 @@ export class PresentPrices {
 
   /** Takes in one event of the catalog. */
   apply(event: CatalogEvent): void {
-    if (event.kind !== 'class') return;
-    for (const { name: instanceType, offerings } of event.part.instanceTypes)
-      for (const { zone, capacityType, priceMicrosPerHour } of offerings)
-        this.#set(offeringKey({ instanceType, zone, capacityType }), priceMicrosPerHour);
+    if (event.kind === 'reset') this.#arriving.clear();
+    if (event.kind === 'class-gone' && event.part === 0) this.#replace(event.classUid, []);
+    if (event.kind === 'class') this.#arrive(event.part);
   }
 
-  #set(key: string, priceMicrosPerHour: number): void {
-    if (this.#prices.get(key) === priceMicrosPerHour) return;
-    this.#prices.set(key, priceMicrosPerHour);
-    this.#revision += 1;
+  #arrive(part: ClassCatalog): void {
+    const { classUid, revision } = part;
+    const held = this.#arriving.get(classUid);
+    const arriving =
+      held?.revision === revision ? held : { revision, parts: new Map<number, ClassCatalog>() };
+    this.#arriving.set(classUid, arriving);
+    arriving.parts.set(part.part, part);
+    if (arriving.parts.size < part.parts) return;
+    this.#arriving.delete(classUid);
+    this.#replace(
+      classUid,
+      [...arriving.parts.values()].flatMap(({ instanceTypes }) => instanceTypes),
+    );
+  }
+
+  #replace(classUid: string, types: readonly InstanceType[]): void {
+    const prices = new Map<string, number>();
+    for (const { name: instanceType, offerings } of types)
+      for (const { zone, capacityType, priceMicrosPerHour } of offerings)
+        prices.set(offeringKey({ instanceType, zone, capacityType }), priceMicrosPerHour);
+    const before = this.#prices.get(classUid) ?? new Map<string, number>();
+    this.#prices.delete(classUid);
+    if (types.length > 0) this.#prices.set(classUid, prices);
+    for (const { name, requirements } of types) this.#types.set(name, { requirements });
+    if (!areSame(before, prices)) this.#revision += 1;
   }
 
   /** The price of the offering that a node's labels name, in micro-dollars an hour. */
@@ -37,7 +64,19 @@ export class PresentPrices {
     const capacityType = held[labels.capacityType];
     if (instanceType === undefined || zone === undefined || capacityType === undefined)
       return undefined;
-    const offering = { instanceType, zone, capacityType } as OfferingIdentity;
-    return this.#prices.get(offeringKey(offering));
+    const key = offeringKey({ instanceType, zone, capacityType } as OfferingIdentity);
+    return [...this.#prices.values()].reduce<number | undefined>(
+      (last, prices) => prices.get(key) ?? last,
+      undefined,
+    );
+  }
+
+  /** The values of a label that a type implies. Undefined: no class has named the type. */
+  valuesOf(instanceType: string, key: string): Iterable<string> | undefined {
+    const type = this.#types.get(instanceType);
+    return type === undefined ? undefined : (type.requirements.get(key)?.values ?? []);
   }
 }
+
+const areSame = (a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean =>
+  a.size === b.size && [...a].every(([key, price]) => b.get(key) === price);

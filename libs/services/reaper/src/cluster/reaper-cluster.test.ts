@@ -22,6 +22,7 @@ const priced = (priceMicrosPerHour: number): CatalogEvent =>
   ({
     kind: 'class',
     part: {
+      ...{ classUid: 'class', revision: String(priceMicrosPerHour), part: 0, parts: 1 },
       instanceTypes: [{ name: 'm5.large', offerings: [{ ...offering, priceMicrosPerHour }] }],
     },
   }) as unknown as CatalogEvent;

@@ -45,6 +45,9 @@ type Seen = readonly [
 
 const noPods: readonly Pod[] = [];
 
+/** Checks of EC2 that were not read for longer count no more: they are read each minute. */
+const failingChecksMs = 600_000;
+
 /** Times in the API have whole seconds: a written time reads back up to a second earlier. */
 const apiTimeMs = 1_000;
 
@@ -84,6 +87,8 @@ export class ReaperCluster extends Cluster {
   readonly prices = new PresentPrices();
   /** The plans that the launcher has refused. */
   readonly refusedPlans = new RefusedPlans();
+  /** The claims whose instance fails EC2's checks, as they were last read. */
+  #failingChecks = { claimUids: new Set<string>() as ReadonlySet<string>, untilMs: -Infinity };
   readonly #budgets: BudgetsOfPods;
   readonly #nowMs: () => number;
 
@@ -105,6 +110,14 @@ export class ReaperCluster extends Cluster {
    */
   subscribeClaims(listener: (claimNames: readonly string[]) => void): () => void {
     return this.subscribe((change) => listener(this.#claimsOf(change)));
+  }
+
+  /**
+   * Whether all that commands are judged by is known. Attachments are not: only the end of a node
+   * that goes already waits for them.
+   */
+  knowsForCommands(): boolean {
+    return this.areSynced('claim', 'node', 'pod', 'pool', 'pdb');
   }
 
   /**
@@ -139,6 +152,11 @@ export class ReaperCluster extends Cluster {
     };
   }
 
+  /** The price of a claim's offering now, in micro-dollars an hour. Undefined: it is not known. */
+  priceNow(claim: NodeClaim): number | undefined {
+    return this.prices.of({ ...claim.labels, ...this.nodeOfClaim(claim)?.labels });
+  }
+
   /** The view of a node, or of a claim whose node has not joined, by its UID. */
   viewOfUid(uid: string): NodeView | undefined {
     const node = this.nodes.get(uid);
@@ -169,8 +187,15 @@ export class ReaperCluster extends Cluster {
     return [...this.claims.values()].map((claim) => this.viewOf(claim));
   }
 
+  /** Notes the claims whose instance fails EC2's checks, by UID. They count for some minutes. */
+  noteFailingChecks(claimUids: ReadonlySet<string>): void {
+    this.#failingChecks = { claimUids, untilMs: this.#nowMs() + failingChecksMs };
+  }
+
   /** Every node of the cluster with its claim and its health. */
   health(): readonly NodeHealth[] {
+    const { claimUids, untilMs } = this.#failingChecks;
+    const areFresh = this.#nowMs() < untilMs;
     return [...this.nodes.values()].map((node) => {
       const claim = this.claimOfNode(node);
       const condition = this.unhealthy.of(node.uid);
@@ -178,6 +203,7 @@ export class ReaperCluster extends Cluster {
         node,
         ...(claim === undefined ? {} : { claim }),
         ...(condition === undefined ? {} : { condition }),
+        ...(areFresh && claimUids.has(claim?.uid ?? '') ? { failsChecks: true } : {}),
       };
     });
   }

@@ -27,7 +27,7 @@ export class UnhealthyNodes {
   /** Notes what a node says of itself. Undefined: it is healthy, or gone. */
   note(uid: string, condition: UnhealthyCondition | undefined): void {
     const held = this.#conditions.get(uid);
-    if (held?.type === condition?.type && held?.dueMs === condition?.dueMs) return;
+    if (JSON.stringify(held) === JSON.stringify(condition)) return;
     if (condition === undefined) this.#conditions.delete(uid);
     else this.#conditions.set(uid, condition);
     for (const listener of this.#listeners) listener();

@@ -9,7 +9,7 @@ import {
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
 import { type StopSignal } from '@dovetail/core-ports';
-import { backgroundTurnMs, type LoopTurn, tryTurn, Turns } from '@dovetail/service-kit';
+import { backgroundTurnMs, inParallel, type LoopTurn, tryTurn, Turns } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { tellExhausted, tellStays, tellUnrecorded } from '../outside/disruption-events.js';
@@ -89,7 +89,7 @@ export class Consolidations {
 
   async #turn(stop: StopSignal): Promise<void> {
     const { deps, cluster, clockCheck } = this.#context;
-    if (!cluster.synced() || !clockCheck.isRight() || !this.#commands.isKnown()) return;
+    if (!cluster.knowsForCommands() || !clockCheck.isRight() || !this.#commands.isKnown()) return;
     await tryTurn(deps, consolidationTurn, () => this.#consolidate(stop));
   }
 
@@ -141,7 +141,9 @@ export class Consolidations {
   ): Promise<NextProposed> {
     const { deps, config } = this.#context;
     const untilMs = deps.clock.nowMs() + config.disruption.consolidationSearchMsMax;
-    const fresh = candidates.filter(({ view }) => !this.#looked.has(view.claim.uid));
+    const fresh = candidates.filter(
+      ({ view, notAlone }) => notAlone === undefined && !this.#looked.has(view.claim.uid),
+    );
     let unanswered = 0;
     for (const candidate of fresh) {
       if (deps.clock.nowMs() >= untilMs) countTimeout(deps.metrics, 'single');
@@ -206,12 +208,13 @@ export class Consolidations {
       deps.log.info('consolidation-proposed', message, about);
     }
     await deps.clock.sleep(config.disruption.validationDelayMs, stop);
-    for (const one of proposed) {
+    // One whose nodes the API server does not let change keeps no other from its turn.
+    await inParallel(proposed, 1, async (one) => {
       if (stop.aborted) return;
       const again = await this.#judgeAgain(one);
       if (again === undefined) this.#tellOutdated(one.command);
       else await this.#begin(again);
-    }
+    });
   }
 
   #tellOutdated(command: Command): void {

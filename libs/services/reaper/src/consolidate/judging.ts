@@ -11,6 +11,7 @@ import {
   judgeReplacement,
   nodesInMax,
   note,
+  type ReplacementRules,
   scoresOf,
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
@@ -78,7 +79,7 @@ function withUnpriced({ code, message, values }: DisruptionNote, unpriced: reado
 }
 
 function judge(
-  { deps, config, cluster }: ReaperContext,
+  { deps, config, cluster, vainTypes }: ReaperContext,
   candidates: readonly Candidate[],
   { plan, statePosition: position }: PlanReply,
 ): Judged {
@@ -97,6 +98,9 @@ function judge(
     config.disruption.replacementSavingMin;
   const { spotToSpot } = config;
   const several = config.consolidation === 'search' ? { nodesInMax } : {};
-  const rules = { spotToSpot, savingMin, savingShareMin, moveCostMicrosPerHour, ...several };
+  const isLeftOut: ReplacementRules['isLeftOut'] = (...of) => vainTypes.isLeftOut(...of);
+  const saving = { savingMin, savingShareMin, moveCostMicrosPerHour };
+  const valuesOfType: ReplacementRules['valuesOfType'] = (...of) => cluster.prices.valuesOf(...of);
+  const rules = { spotToSpot, ...saving, isLeftOut, valuesOfType, ...several };
   return judgeReplacement(candidates, { plan, position }, unsettled, rules);
 }

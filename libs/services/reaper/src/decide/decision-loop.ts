@@ -26,8 +26,8 @@ import { kubeBy } from '../deps.js';
 import { writeRest } from '../outside/claim-edits.js';
 import { tellExhausted, tellHeld } from '../outside/disruption-events.js';
 import type { Retirer } from '../retire/retirer.js';
-import type { DriftQuestions } from './drift-questions.js';
 import { markEmpty } from './empty-marks.js';
+import type { PlaceQuestions } from './place-questions.js';
 import { Rests } from './rests.js';
 
 /** Claims written to side by side: the API server answers in milliseconds, a pass has hundreds. */
@@ -54,16 +54,19 @@ const passTurn: LoopTurn = {
 export class DecisionLoop {
   readonly #context: ReaperContext;
   readonly #retirer: Retirer;
-  readonly #questions: DriftQuestions;
+  readonly #questions: PlaceQuestions;
   readonly #wake: Wake;
   readonly #rests: Rests;
   #last: Decision | undefined;
 
-  constructor(context: ReaperContext, retirer: Retirer, questions: DriftQuestions) {
+  constructor(context: ReaperContext, retirer: Retirer, questions: PlaceQuestions) {
     this.#context = context;
     this.#retirer = retirer;
     this.#questions = questions;
-    this.#rests = new Rests(context.cluster, context.config.disruption.podEventPauseMs);
+    const { consolidation, disruption } = context.config;
+    const { podEventPauseMs } = disruption;
+    const consolidates = consolidation !== 'none';
+    this.#rests = new Rests(context.cluster, { podEventPauseMs, consolidates });
     this.#wake = new Wake(context.deps.clock);
   }
 
@@ -160,7 +163,7 @@ export class DecisionLoop {
       podOf: (uid) => cluster.pods.get(uid),
       nowMs,
       pauses: (claim) => this.#retirer.pauses(claim),
-      driftAnswer: (claim) => this.#questions.answerOn(claim),
+      placeAnswer: (...of) => this.#questions.answerOn(...of),
       areBudgetsKnown: cluster.isSynced('pdb'),
       ...(config.nodeRepair ? { health: cluster.health() } : {}),
     };

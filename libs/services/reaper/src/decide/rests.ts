@@ -22,20 +22,26 @@ export type RestWrites = {
 export class Rests {
   readonly #cluster: ReaperCluster;
   readonly #pauseMs: number;
+  readonly #consolidates: boolean;
   /** When the last pod event of a claim was written, by UID. */
   readonly #writtenMs = new Map<string, number>();
 
-  constructor(cluster: ReaperCluster, pauseMs: number) {
+  constructor(
+    cluster: ReaperCluster,
+    { podEventPauseMs, consolidates }: { podEventPauseMs: number; consolidates: boolean },
+  ) {
     this.#cluster = cluster;
-    this.#pauseMs = pauseMs;
+    this.#pauseMs = podEventPauseMs;
+    this.#consolidates = consolidates;
   }
 
   /** The writes that are due now. */
   due(views: readonly NodeView[], nowMs: number): RestWrites {
-    const { set, clear, nextDueMs } = consolidatableChanges(views, nowMs);
+    const { set, clear, nextDueMs } = consolidatableChanges(views, nowMs, this.#consolidates);
     const rests = new Map<string, RestWrite>();
-    for (const [claims, consolidatable] of [[set, true] as const, [clear, false] as const])
-      for (const claim of claims) rests.set(claim.uid, { claim, rest: { consolidatable } });
+    for (const { claim, message } of set)
+      rests.set(claim.uid, { claim, rest: { consolidatable: { message } } });
+    for (const claim of clear) rests.set(claim.uid, { claim, rest: { consolidatable: false } });
     for (const { claim, atMs: lastPodEventMs } of this.#cluster.podEventsToWrite()) {
       const changed = rests.get(claim.uid);
       const sinceMs = nowMs - (this.#writtenMs.get(claim.uid) ?? -Infinity);

@@ -204,7 +204,7 @@ export class Collector {
       message: 'Disrupting NodeClaim: its instance is gone',
     });
     decisions.tell({
-      ...claimFacts(claim),
+      ...claimFacts(claim, this.#context.cluster.priceNow(claim)),
       id: `collect/${claim.uid}`,
       kind: 'collect',
       summary: `ended ${claim.name}, whose instance is gone`,
@@ -249,7 +249,7 @@ export class Collector {
       message,
     });
     decisions.tell({
-      ...claimFacts(claim),
+      ...claimFacts(claim, this.#context.cluster.priceNow(claim)),
       id: `collect/${claim.uid}`,
       kind: 'collect',
       summary: `collected ${claim.name}, whose Node is gone`,
@@ -268,16 +268,17 @@ export class Collector {
     const { claims, alsoHeld } = await this.#liveClaims(stop);
     const names = claims.flatMap((claim) => [claim.nodeName ?? [], instanceIdOf(claim) ?? []]);
     const known = new Set([...alsoHeld.instanceIds, ...names.flat()]);
-    for (const node of over.filter((each) => isOrphan(each, known))) {
+    const orphans = over.filter((each) => isOrphan(each, known));
+    await inParallel(orphans, 1, async (node) => {
       const isGone = await this.#isInstanceGone(node, stop);
-      if (stop.aborted || !isGone) continue;
+      if (stop.aborted || !isGone) return;
       deps.log.info(
         'node-released',
         `Node ${node.name} belongs to no claim and its instance is gone`,
         { node: node.name },
       );
       await releaseNode(deps.kube, node);
-    }
+    });
   }
 
   async #isInstanceGone(node: Node, stop: StopSignal): Promise<boolean> {

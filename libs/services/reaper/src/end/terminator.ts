@@ -274,7 +274,7 @@ export class Terminator {
     const took = formatDuration(Math.round(tookMs / 1_000) * 1_000);
     deps.metrics.count('karpenter_nodes_drained_total', { nodepool: claim.pool.name });
     decisions.tell({
-      ...claimFacts(claim),
+      ...claimFacts(claim, this.#context.cluster.priceNow(claim)),
       id: `drain/${claim.uid}`,
       kind: 'drain',
       summary: `drained ${node.name} in ${took} (${cause})`,
@@ -308,7 +308,7 @@ export class Terminator {
   #tellTerminated({ claim, node }: TerminationFacts): void {
     const cause = shownCauseOf(node);
     this.#context.decisions.tell({
-      ...claimFacts(claim),
+      ...claimFacts(claim, this.#context.cluster.priceNow(claim)),
       id: `terminate/${claim.uid}`,
       kind: 'terminate',
       reasons: [reasonOf(node)],

@@ -79,7 +79,7 @@ function tellInterruption(
 ): void {
   const { kind, timeMs } = notice;
   decisions.tell({
-    ...claimFacts(claim),
+    ...claimFacts(claim, cluster.priceNow(claim)),
     id: `interrupt/${claim.uid}/${kind}/${String(timeMs)}`,
     kind: 'interrupt',
     summary: `${cluster.nodeOfClaim(claim)?.name ?? claim.name}: ${policy.message}`,

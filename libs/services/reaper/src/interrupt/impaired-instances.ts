@@ -25,7 +25,7 @@ const deniedPauseMs = 600_000;
 /**
  * Reads EC2's status checks and scheduled events once a minute, and retires the nodes that they are
  * about. It needs no queue. Checks that fail on more than a fifth of a pool end none of its nodes:
- * the brake of node repair, which counts both.
+ * the brake of node repair, and both count what the other sees.
  */
 export class ImpairedInstances {
   readonly #context: ReaperContext;
@@ -94,12 +94,10 @@ export class ImpairedInstances {
     const forced = new Set(
       impaired
         .filter((instance) => impairmentsOf(instance, nowMs).some(isForced))
-        .map((instance) => this.#claimOf(instance)?.uid),
+        .flatMap((instance) => this.#claimOf(instance)?.uid ?? []),
     );
-    return healthCensus(
-      cluster.health(),
-      ({ claim }) => claim !== undefined && forced.has(claim.uid),
-    );
+    cluster.noteFailingChecks(forced);
+    return healthCensus(cluster.health());
   }
 
   /** Whether too much of the claim's pool fails for its node to end; then it is told. */

@@ -99,8 +99,8 @@ export const writeMovedHere = (
 export type RestStatus = {
   /** When a pod last came or went. */
   readonly lastPodEventMs?: number;
-  /** Whether the claim has the condition Consolidatable. */
-  readonly consolidatable?: boolean;
+  /** The message of the condition Consolidatable; false: the claim does not have it. */
+  readonly consolidatable?: { readonly message: string } | false;
 };
 
 /**
@@ -131,16 +131,16 @@ export async function writeRest(
 
 const withRest = (
   held: readonly Condition[],
-  consolidatable: boolean,
+  consolidatable: NonNullable<RestStatus['consolidatable']>,
   nowMs: number,
 ): readonly Condition[] =>
-  consolidatable
-    ? withCondition(
+  consolidatable === false
+    ? withoutCondition(held, consolidatableType)
+    : withCondition(
         held,
-        { type: consolidatableType, status: 'True', reason: consolidatableType },
+        { type: consolidatableType, status: 'True', reason: consolidatableType, ...consolidatable },
         nowMs,
-      )
-    : withoutCondition(held, consolidatableType);
+      );
 
 /** Sets these conditions and keeps all others. */
 export const writeConditions = (

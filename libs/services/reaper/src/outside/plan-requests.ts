@@ -14,12 +14,13 @@ import type { ReaperConfig } from '../config.js';
 import { channelOf, type ReaperDeps } from '../deps.js';
 
 /**
- * The outcome of asking. `planned`: a solver has answered, and has no place for `unplaced` pods.
+ * The outcome of asking. `planned`: a solver has answered, and has no place for `unplaced` pods;
+ * the launcher may still refuse its plan.
  * `not-taken`: no solver has seen the request, or none is ready. `refused`: a solver, or the bus,
  * refuses this very request. `unknown`: a solver may have planned all the same.
  */
 export type Asked =
-  | { readonly kind: 'planned'; readonly unplaced: number }
+  | { readonly kind: 'planned'; readonly unplaced: number; readonly planId: string }
   | { readonly kind: 'not-taken' }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
   | { readonly kind: 'unknown' };
@@ -274,7 +275,9 @@ function tell(together: readonly Waiting[], answer: Exclude<Answer, { kind: 'alo
   const placed = answer.kind === 'plan' ? placedBy(answer.reply) : new Set<string>();
   for (const { pods, resolve } of together) {
     const unplaced = pods.filter(({ uid }) => !placed.has(uid)).length;
-    resolve(answer.kind === 'plan' ? { kind: 'planned', unplaced } : answer);
+    resolve(
+      answer.kind === 'plan' ? { kind: 'planned', unplaced, planId: answer.reply.planId } : answer,
+    );
   }
 }
 

@@ -15,7 +15,7 @@ type Question = {
   readonly priceBelowMicrosPerHour?: number;
   /** The nodes that may take the pods, by name. Absent: all may. */
   readonly openNodes?: readonly string[];
-  readonly purpose?: 'consolidation' | 'drift';
+  readonly purpose?: 'consolidation' | 'drift' | 'repair';
 };
 
 /**

@@ -4,7 +4,7 @@ import {
   nodePriceText,
   poolKey,
 } from '@dovetail/core-api';
-import type { Command, NodeIn, PodMove } from '@dovetail/core-disruption';
+import type { Candidate, Command, NodeIn, PodMove } from '@dovetail/core-disruption';
 import { compareText } from '@dovetail/core-kube-model';
 import { countText } from '@dovetail/service-kit';
 
@@ -13,8 +13,8 @@ const optionsMax = 10;
 /** Moves that are told. A hundred full nodes have more, and an object of etcd has a limit. */
 const movesMax = 1_000;
 
-const priceText = (priceMicrosPerHour: number): string =>
-  nodePriceText({ priceMicrosPerHour, priceEstimated: false });
+const priceText = (priceMicrosPerHour: number, priceEstimated = false): string =>
+  nodePriceText({ priceMicrosPerHour, priceEstimated });
 
 const purchaseOf = ({ bin, priceMicrosPerHour, priceCapMicrosPerHour }: NodeIn) => ({
   pool: poolKey(bin.pool),
@@ -25,8 +25,15 @@ const purchaseOf = ({ bin, priceMicrosPerHour, priceCapMicrosPerHour }: NodeIn) 
   maxPricePerHour: priceText(priceCapMicrosPerHour),
 });
 
-/** The resource of a command, with the plan that buys nodes for its pods if there is one. */
-export const partsOf = (command: Command, plan?: { readonly id: string }): CommandRecordParts => ({
+/** A command, its nodes, and the plan that buys nodes for its pods if there is one. */
+type Told = {
+  readonly command: Command;
+  readonly candidates: readonly Candidate[];
+  readonly plan?: { readonly id: string };
+};
+
+/** The resource of a command. */
+export const partsOf = ({ command, candidates, plan }: Told): CommandRecordParts => ({
   name: command.name,
   nodesOut: command.nodesOut.map(({ nodeName, nodeUid, claimName, claimUid }) => ({
     nodeName,
@@ -34,12 +41,16 @@ export const partsOf = (command: Command, plan?: { readonly id: string }): Comma
     claimName,
     claimUid,
   })),
-  told: toldOf(command),
+  told: toldOf(command, isEstimated(candidates)),
   ...(plan === undefined ? {} : { planId: plan.id }),
 });
 
+/** Whether the price of a node that goes is that of its launch: its price now is not known. */
+const isEstimated = (candidates: readonly Candidate[]): boolean =>
+  candidates.some(({ view }) => view.priceMicrosPerHour === undefined);
+
 /** The words about a command in its resource. */
-function toldOf(command: Command): CommandTold {
+function toldOf(command: Command, isBeforeEstimated: boolean): CommandTold {
   const { nodesOut, nodesIn, moves } = command;
   const { priceBeforeMicrosPerHour: before, priceAfterMicrosPerHour: after } = command;
   const names = nodesOut.map(({ nodeName }) => nodeName).sort(compareText);
@@ -49,9 +60,9 @@ function toldOf(command: Command): CommandTold {
     summary: `${out} ${come}; ${countText(moves.length, 'pod')} to move`,
     nodesIn: nodesIn.map(purchaseOf),
     moves: moves.slice(0, movesMax).map((move) => moveOf(move, command)),
-    pricePerHourBefore: priceText(before),
+    pricePerHourBefore: priceText(before, isBeforeEstimated),
     pricePerHourAfter: priceText(after),
-    savingPerHour: priceText(before - after),
+    savingPerHour: priceText(before - after, isBeforeEstimated),
     disruptionCost: command.disruptionCost.toFixed(2),
   };
 }

@@ -1,19 +1,17 @@
 import { type PlanMessage, type PlanReply, publishPlan } from '@dovetail/contracts';
-import { annotations, type CommandPhase, type CommandRecord } from '@dovetail/core-api';
+import type { CommandPhase, CommandRecord } from '@dovetail/core-api';
 import {
   type Candidate,
   type Command,
-  commandOfRetirement,
   type CommandStep,
   commandStep,
   type DisruptionNote,
   note,
-  parseRetirement,
   podsWithoutRoom,
   type Retirement,
 } from '@dovetail/core-disruption';
-import { type StopSignal } from '@dovetail/core-ports';
-import { countText, inParallel, type LoopTurn, tryTurn, Wake } from '@dovetail/service-kit';
+import { messageOf, type StopSignal } from '@dovetail/core-ports';
+import { type Again, countText, inParallel, Wake, WorkQueue } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { channelOf, source } from '../deps.js';
@@ -32,6 +30,7 @@ import { KnownCommands } from './known-commands.js';
 import {
   carriedAmong,
   type CarriedNode,
+  carriersIn,
   lateNote,
   type LiveMember,
   liveMembers,
@@ -41,15 +40,15 @@ import {
 import type { Retirer } from './retirer.js';
 import { underUsed } from './under-used.js';
 
-/** A look at all commands that lasts longer is hung: far over the waits for answers of solvers. */
-const commandsTurn: LoopTurn = {
-  loop: 'commands',
-  msMax: 900_000,
-  failure: 'commands-failed',
-  what: 'looking at commands failed',
-};
-/** Pause between two looks at the commands that are under way. It trades calls for their speed. */
+/** The loop of the commands, in metrics and in what watches over it. */
+const loop = 'commands';
+/** Pause between two looks at a command that is under way. It trades calls for its speed. */
 const lookMs = 1_000;
+/**
+ * Commands looked at side by side. A look may wait for the answer of a solver, so this is more than
+ * the commands that budgets let begin at a time in most clusters.
+ */
+const commandsAtOnce = 64;
 /** How long a command that is over can be read. */
 const keptMs = 3_600_000;
 
@@ -67,8 +66,8 @@ type Planned = Omit<Beginning, 'reply'> & { readonly plan?: PlanMessage };
  * Carries out commands. One that buys, or that takes several nodes, has a resource: all that must
  * survive a crash is in it, written before the first taint, and in the annotations that carry its
  * name. Each look reads them afresh, so that a successor goes on where the last reaper was: it
- * finishes a command, or takes it back whole. The removal of one node needs no more than the
- * annotation of that node.
+ * finishes a command, or takes it back whole. A look that fails, or that waits for a solver, holds
+ * up no other command. The removal of one node needs no more than the annotation of that node.
  */
 export class Commands {
   readonly #context: ReaperContext;
@@ -78,12 +77,30 @@ export class Commands {
   readonly #known: KnownCommands;
   #isAbsenceTold = false;
   readonly #wake: Wake;
+  /** By name. */
+  readonly #queue: WorkQueue;
+  /** The names that the queue looks at again and again, until nothing is left to do. */
+  readonly #queued = new Set<string>();
 
   constructor(context: ReaperContext, retirer: Retirer) {
+    const { deps, config } = context;
+    const { clock, vitals } = deps;
     this.#context = context;
     this.#retirer = retirer;
-    this.#known = new KnownCommands(context.deps);
-    this.#wake = new Wake(context.deps.clock);
+    this.#known = new KnownCommands(deps);
+    this.#wake = new Wake(clock);
+    this.#queue = new WorkQueue({
+      clock,
+      concurrency: commandsAtOnce,
+      retryMs: lookMs,
+      retryMaxMs: config.disruption.passIntervalMs,
+      watch: { vitals, name: loop },
+      onError: (command, error) => {
+        deps.metrics.count('dovetail_loop_failures_total', { loop });
+        const message = `looking at command ${command} failed: ${messageOf(error)}; trying again`;
+        deps.log.warn('commands-failed', message, { command });
+      },
+    });
   }
 
   /** Whether the commands of a predecessor are known, so that others may begin. */
@@ -105,70 +122,72 @@ export class Commands {
   }
 
   async run(stop: StopSignal): Promise<void> {
-    await Promise.all([this.#known.watch(() => this.#wake.raise(), stop), this.#looks(stop)]);
+    await Promise.all([
+      this.#known.watch(() => this.#wake.raise(), stop),
+      this.#queue.run((name) => this.#lookAgain(name), stop),
+      this.#find(stop),
+    ]);
   }
 
-  async #looks(stop: StopSignal): Promise<void> {
+  /** Finds the commands to look at: soon after one of them has changed, and now and then. */
+  async #find(stop: StopSignal): Promise<void> {
     const { deps, cluster, config } = this.#context;
     while (!stop.aborted) {
-      const isReady = cluster.synced() && this.isKnown();
-      const isToLook = isReady && this.#isToLook();
-      const isWell = !isToLook || (await this.#turn());
-      const { passIntervalMs } = config.disruption;
-      if (isToLook || !isReady) await deps.clock.sleep(isWell ? lookMs : passIntervalMs, stop);
-      else await this.#wake.wait(stop, passIntervalMs);
+      const isReady = cluster.knowsForCommands() && this.isKnown();
+      if (isReady)
+        for (const name of this.#toLookAt()) {
+          if (this.#queued.has(name)) continue;
+          this.#queued.add(name);
+          this.#queue.add(name);
+        }
+      if (isReady) await this.#wake.wait(stop, config.disruption.passIntervalMs);
+      else await deps.clock.sleep(lookMs, stop);
     }
   }
 
-  /** Whether a command is being carried out, or one that is over is to be deleted. */
-  #isToLook(): boolean {
+  /** The commands that are carried out, and those that are over and are to be deleted. */
+  #toLookAt(): ReadonlySet<string> {
     const nowMs = this.#context.deps.clock.nowMs();
-    const isDue = ({ endedMs = -Infinity }: CommandRecord): boolean => nowMs >= endedMs + keptMs;
-    return this.#known.all().some(isDue) || this.#carriers().length > 0;
+    const due = this.#known.all().filter(({ endedMs = -Infinity }) => nowMs >= endedMs + keptMs);
+    return new Set([
+      ...due.map(({ name }) => name),
+      ...carriersIn(this.#context.cluster).map(({ command }) => command),
+    ]);
   }
 
-  /** Looks at the commands; answers whether that went well. */
-  async #turn(): Promise<boolean> {
-    const { deps } = this.#context;
-    const turned = await tryTurn(deps, commandsTurn, () => this.#look());
-    return turned.kind === 'done';
+  async #lookAgain(name: string): Promise<Again> {
+    const again = await this.#look(name);
+    if (again !== undefined) return again;
+    this.#queued.delete(name);
+    // A change that came during the look was left to it.
+    this.#wake.raise();
+    return undefined;
   }
 
-  /** The nodes that carry the name of a command and do not end yet, as the watch shows them. */
-  #carriers() {
-    const { cluster } = this.#context;
-    return [...cluster.nodes.values()].flatMap((node) => {
-      const retirement = parseRetirement(node.annotations[annotations.retirement]);
-      const command = commandOfRetirement(retirement);
-      const claim = cluster.claimOfNode(node);
-      const isOver = claim === undefined || claim.deletionMs !== undefined;
-      return command === undefined || retirement === undefined || isOver
-        ? []
-        : [{ node, claim, retirement, command }];
-    });
-  }
-
-  async #look(): Promise<void> {
-    const { deps } = this.#context;
-    for (const record of this.#known.all()) {
-      if (record.name === this.#beginning) continue;
-      if (record.endedMs === undefined) await this.#advance(record);
-      else await this.#deleteOld(record, record.endedMs);
+  /** Looks at the command of this name. The answer says when it is to be looked at again. */
+  async #look(name: string): Promise<Again> {
+    if (name === this.#beginning) return { afterMs: lookMs };
+    const named = this.#known.all().filter((one) => one.name === name);
+    for (const record of named) {
+      if (record.endedMs === undefined) {
+        await this.#advance(record);
+        return { afterMs: lookMs };
+      }
+      await this.#deleteOld(record, record.endedMs);
     }
-    for (const { node, claim, retirement, command } of this.#carriers()) {
-      if (command === this.#beginning || this.#isUnderWay(command)) continue;
-      // The watch may be behind.
-      const record = await readCommandRecord(deps, command);
-      if (record !== undefined && record.endedMs === undefined) continue;
-      const message = `its command ${command} is not there any more`;
-      const notes = [note('command-incomplete', message, { command })];
+    const carried = carriersIn(this.#context.cluster).filter(({ command }) => command === name);
+    if (carried.length === 0) return undefined;
+    // The watch may be behind.
+    const record = await readCommandRecord(this.#context.deps, name);
+    if (record !== undefined && record.endedMs === undefined) return { afterMs: lookMs };
+    const notes = [
+      note('command-incomplete', `its command ${name} is not there any more`, { command: name }),
+    ];
+    await inParallel(carried, membersAtOnce, ({ node, claim, retirement }) => {
       const view = { ...this.#context.cluster.viewOf(claim), node };
-      await this.#retirer.abandon(view, retirement, notes);
-    }
-  }
-
-  #isUnderWay(command: string): boolean {
-    return this.#known.all().some(({ name, endedMs }) => name === command && endedMs === undefined);
+      return this.#retirer.abandon(view, retirement, notes);
+    });
+    return { afterMs: lookMs };
   }
 
   /** Deletes a command that was over long ago. */
@@ -300,9 +319,10 @@ export class Commands {
     return [retirement, underUsed(command, view.node.name)];
   }
 
-  async #begin({ command, candidates, plan }: Planned): Promise<void> {
+  async #begin(planned: Planned): Promise<void> {
     const { deps, config } = this.#context;
-    const record = await writeCommandRecord(deps, partsOf(command, plan));
+    const { command, candidates, plan } = planned;
+    const record = await writeCommandRecord(deps, partsOf(planned));
     if (record === undefined) return;
     this.#known.note(record);
     const named = { disruption: command.name, ...(plan === undefined ? {} : { planId: plan.id }) };

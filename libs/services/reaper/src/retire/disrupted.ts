@@ -29,7 +29,7 @@ export function tellDisrupted(
   const inFull = `${name} is ${cause}${detail === undefined ? '' : ` (${detail})`}`;
   const successors = newNodes === 0 ? '' : `, replaced by ${countText(newNodes, 'new node')}`;
   context.decisions.tell({
-    ...claimFacts(claim),
+    ...claimFacts(claim, context.cluster.priceNow(claim)),
     id: `disrupt/${claim.uid}`,
     kind: 'disrupt',
     reasons: [why ?? note(cause, inFull)],

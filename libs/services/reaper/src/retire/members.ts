@@ -18,6 +18,7 @@ import {
 import { isReschedulable, type Node, type Pod } from '@dovetail/core-kube-model';
 import { inParallel } from '@dovetail/service-kit';
 
+import type { ReaperCluster } from '../cluster/reaper-cluster.js';
 import type { ReaperContext } from '../context.js';
 import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
 import { type Retired, stepOf } from './steps.js';
@@ -33,6 +34,18 @@ export type CarriedNode = Extract<CommandMember, { readonly kind: 'marked' }> & 
 
 /** A node of a command, as the API server has it now. */
 export type LiveMember = Exclude<CommandMember, { readonly kind: 'marked' }> | CarriedNode;
+
+/** The nodes that carry the name of a command and do not end yet, as the watch shows them. */
+export const carriersIn = (cluster: ReaperCluster) =>
+  [...cluster.nodes.values()].flatMap((node) => {
+    const retirement = parseRetirement(node.annotations[annotations.retirement]);
+    const command = commandOfRetirement(retirement);
+    const claim = cluster.claimOfNode(node);
+    const isOver = claim === undefined || claim.deletionMs !== undefined;
+    return command === undefined || retirement === undefined || isOver
+      ? []
+      : [{ node, claim, retirement, command }];
+  });
 
 /** The nodes of a command, as the API server has them now. */
 export const liveMembers = (

@@ -70,6 +70,8 @@ export class ReplacementRequests {
       isUrgent: deadlineMs !== undefined,
       ...(causeOf(retirement).mayBuy ? {} : { priceBelowMicrosPerHour: 0 }),
     });
+    if (asked.kind === 'planned')
+      this.#context.cluster.refusedPlans.noteAnswer(node, { askedMs, planId: asked.planId });
     const answer = this.#answerTo(asked, retirement);
     if (answer === undefined) return undefined;
     const standing = await this.#change(kube, node, answering(askedMs, answer));

@@ -27,9 +27,9 @@ import {
 } from '../outside/claim-edits.js';
 import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
 import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
+import { Pauses, type VainWork } from '../pauses/pauses.js';
 import { tellDisrupted, titled } from './disrupted.js';
 import { countAbandoned } from './disruption-counts.js';
-import { Pauses, type VainWork } from './pauses.js';
 import { PendingRetirements } from './pending-retirements.js';
 import { ReplacementRequests } from './replacement-requests.js';
 import { type Retired, stepOf, taintRemoved } from './steps.js';

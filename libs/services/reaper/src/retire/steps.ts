@@ -33,7 +33,7 @@ export async function stepOf(
   const { deps, cluster, config } = context;
   const { consolidationWaitMs } = config.disruption;
   const waitMs = commandWaitMs(consolidationWaitMs, cluster.retiringCount());
-  const refused = cluster.refusedPlans.reasonOf(retirement.planId);
+  const refused = cluster.refusedPlans.reasonFor(retirement, view);
   return retirementStep({
     retirement,
     view,

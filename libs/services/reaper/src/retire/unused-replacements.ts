@@ -3,7 +3,7 @@ import { isBeingDeleted, isWaiting } from '@dovetail/core-cluster';
 import { causeOf, isBoughtByCommand, parseRetirement } from '@dovetail/core-disruption';
 import { isReschedulable, type Node, nodeOf, type Pod } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
-import type { Again } from '@dovetail/service-kit';
+import { type Again, inParallel } from '@dovetail/service-kit';
 
 import type { ReaperCluster } from '../cluster/reaper-cluster.js';
 import type { ReaperContext } from '../context.js';
@@ -26,10 +26,14 @@ const planOf = ({ annotations: held }: NodeClaim): string | undefined =>
  * at by `endIfInVain`.
  */
 export async function endUnusedReplacements(context: ReaperContext, planId: string): Promise<void> {
-  for (const claim of [...context.cluster.claims.values()])
-    if (planOf(claim) === planId && claim.deletionMs === undefined)
-      if (waitersFor(context.cluster, claim).every((node) => isOfPlan(node, planId)))
-        await endUnused(context, claim, planId);
+  const { cluster } = context;
+  const claims = [...cluster.claims.values()].filter(
+    (claim) => planOf(claim) === planId && claim.deletionMs === undefined,
+  );
+  await inParallel(claims, 1, async (claim) => {
+    if (waitersFor(cluster, claim).every((node) => isOfPlan(node, planId)))
+      await endUnused(context, claim, planId);
+  });
 }
 
 /** Whether the node goes by a command with this plan, and for no other cause. */

@@ -69,7 +69,7 @@ export class Replacements {
         return {
           ok: true,
           reply: {
-            planId: 'plan',
+            planId: planIdOfRequest(this.requests.length),
             plan:
               options.isPlaceless?.(request) === true
                 ? placeless(request)
@@ -156,6 +156,9 @@ export class Replacements {
     });
   }
 }
+
+/** The id of the plan that answers the n-th request (from 1). */
+export const planIdOfRequest = (request: number): string => `plan-${String(request)}`;
 
 const hasRoom = ({ room = false }: ReplacementOptions, request: number): boolean =>
   typeof room === 'boolean' ? room : room(request);

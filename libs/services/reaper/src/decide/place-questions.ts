@@ -1,6 +1,14 @@
 import type { PlanReply } from '@dovetail/contracts';
 import type { NodeClaim } from '@dovetail/core-api';
-import { type DisruptionNote, movingPods, type NodeView, note } from '@dovetail/core-disruption';
+import {
+  type Asking,
+  type AskingCause,
+  type DisruptionNote,
+  movingPods,
+  type NodeView,
+  note,
+} from '@dovetail/core-disruption';
+import { isReschedulable, type Pod } from '@dovetail/core-kube-model';
 import { type StopSignal } from '@dovetail/core-ports';
 import { countText, type LoopTurn, tryTurn, Wake } from '@dovetail/service-kit';
 
@@ -23,22 +31,31 @@ const driftTurn: LoopTurn = {
   loop: 'drift',
   msMax: 300_000,
   failure: 'drift-question-failed',
-  what: 'asking where the pods of a drifted node would go failed',
+  what: 'asking where the pods of a node would go failed',
 };
 
 /** `note`: why the node stays. Absent: its pods can move. */
 type Answer = { readonly untilMs: number; readonly note?: DisruptionNote };
 
+/** The words for a node that is asked about, by the cause. */
+const words = {
+  drifted: { purpose: 'drift', what: 'drifted node' },
+  unhealthy: { purpose: 'repair', what: 'unhealthy node' },
+} as const satisfies Readonly<Record<AskingCause, object>>;
+
+const keyOf = ({ uid }: NodeClaim, cause: AskingCause): string => `${cause} ${uid}`;
+
 /**
- * Asks solvers whether the pods of drifted nodes have another place, before anything is done to the
- * nodes. Karpenter simulates the same. One question at a time, because a solver plans one.
+ * Asks solvers whether the pods of drifted and unhealthy nodes have another place, before anything
+ * is done to the nodes. Karpenter simulates the same. One question at a time, because a solver
+ * plans one.
  */
-export class DriftQuestions {
+export class PlaceQuestions {
   readonly #context: ReaperContext;
   readonly #wake: Wake;
-  /** By UID of the claim. */
+  /** By cause and UID of the claim. */
   readonly #answers = new Map<string, Answer>();
-  #wanted: readonly NodeView[] = [];
+  #wanted: readonly Asking[] = [];
 
   constructor(context: ReaperContext) {
     this.#context = context;
@@ -46,19 +63,19 @@ export class DriftQuestions {
   }
 
   /**
-   * Why the claim's node is not replaced now; `null` when its pods can move, and undefined when no
-   * fresh answer is there.
+   * Why the claim's node is not replaced now for this cause; `null` when its pods can move, and
+   * undefined when no fresh answer is there.
    */
-  answerOn({ uid }: NodeClaim): DisruptionNote | null | undefined {
-    const answer = this.#answers.get(uid);
+  answerOn(claim: NodeClaim, cause: AskingCause): DisruptionNote | null | undefined {
+    const answer = this.#answers.get(keyOf(claim, cause));
     return answer === undefined || this.#isOld(answer) ? undefined : (answer.note ?? null);
   }
 
   /** Asks for these nodes from now on, the first of them first, and for no other. */
-  ask(views: readonly NodeView[]): void {
-    this.#wanted = views;
-    for (const [uid, answer] of this.#answers) if (this.#isOld(answer)) this.#answers.delete(uid);
-    if (views.length > 0) this.#wake.raise();
+  ask(askings: readonly Asking[]): void {
+    this.#wanted = askings;
+    for (const [key, answer] of this.#answers) if (this.#isOld(answer)) this.#answers.delete(key);
+    if (askings.length > 0) this.#wake.raise();
   }
 
   #isOld({ untilMs }: Answer): boolean {
@@ -72,8 +89,8 @@ export class DriftQuestions {
     while (!stop.aborted) {
       await this.#wake.wait(stop);
       for (let next = this.#next(); next !== undefined && !stop.aborted; next = this.#next()) {
-        const view = next;
-        const turned = await tryTurn(deps, driftTurn, () => this.#question(view));
+        const asking = next;
+        const turned = await tryTurn(deps, driftTurn, () => this.#question(asking));
         if (turned.kind === 'done') onAnswer();
         const isAnswered = turned.kind === 'done' && turned.value;
         if (!isAnswered) await deps.clock.sleep(askRetryMs, stop);
@@ -81,38 +98,48 @@ export class DriftQuestions {
     }
   }
 
-  #next(): NodeView | undefined {
-    return this.#wanted.find(({ claim }) => this.answerOn(claim) === undefined);
+  #next(): Asking | undefined {
+    return this.#wanted.find(({ view, cause }) => this.answerOn(view.claim, cause) === undefined);
   }
 
   /** Answers whether a solver has answered. */
-  async #question({ claim }: NodeView): Promise<boolean> {
+  async #question({ view: { claim }, cause }: Asking): Promise<boolean> {
     const { cluster, deps, events } = this.#context;
     const view = cluster.viewOf(cluster.claims.get(claim.uid) ?? claim);
     const { node } = view;
-    const nowMs = deps.clock.nowMs();
-    const pods = movingPods(view.pods, { budgetsOf: cluster.budgetsOf, nowMs });
+    const { purpose, what } = words[cause];
+    const pods = this.#podsOf(view, cause);
     const reply =
       node === undefined
         ? undefined
-        : await askWhatIf(this.#context, { nodes: [node], pods, purpose: 'drift' });
+        : await askWhatIf(this.#context, { nodes: [node], pods, purpose });
     const untilMs = deps.clock.nowMs() + (reply === undefined ? unansweredMs : answerMs);
-    const why = stayNote(reply);
-    this.#answers.set(claim.uid, { untilMs, ...(why === undefined ? {} : { note: why }) });
+    const why = stayNote(reply, what);
+    this.#answers.set(keyOf(claim, cause), {
+      untilMs,
+      ...(why === undefined ? {} : { note: why }),
+    });
     if (why !== undefined && reply !== undefined) tellBlocked(events, view, why);
     return reply !== undefined;
   }
+
+  /** The pods that need another place. A repair takes all of them along, whatever blocks them. */
+  #podsOf({ pods }: NodeView, cause: AskingCause): readonly Pod[] {
+    if (cause === 'unhealthy') return pods.filter(isReschedulable);
+    const { cluster, deps } = this.#context;
+    return movingPods(pods, { budgetsOf: cluster.budgetsOf, nowMs: deps.clock.nowMs() });
+  }
 }
 
-/** Why a drifted node stays, by the answer of a solver; undefined: its pods have another place. */
-function stayNote(reply: PlanReply | undefined): DisruptionNote | undefined {
+/** Why a node stays, by the answer of a solver; undefined: its pods have another place. */
+function stayNote(reply: PlanReply | undefined, what: string): DisruptionNote | undefined {
   if (reply === undefined)
     return note(
       'replacement-unanswered',
-      'no solver has planned a place for the pods of the drifted node',
+      `no solver has planned a place for the pods of the ${what}`,
     );
   const unplaced = reply.plan.unplaced.length;
   if (unplaced === 0) return undefined;
-  const message = `${countText(unplaced, 'pod')} of the drifted node would have no other place`;
+  const message = `${countText(unplaced, 'pod')} of the ${what} would have no other place`;
   return note('pods-without-place', message, { unplaced });
 }

@@ -23,11 +23,11 @@ const costlyTimesMax = 16;
  * after its own begins anew. The time of the vain work itself is not quiet.
  */
 export class Pauses {
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #times: PauseTimes;
   readonly #pauses = new Map<string, Pause>();
 
-  constructor(clock: Clock, times: PauseTimes) {
+  constructor(clock: Pick<Clock, 'nowMs'>, times: PauseTimes) {
     this.#clock = clock;
     this.#times = times;
   }
