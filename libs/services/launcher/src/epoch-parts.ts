@@ -22,6 +22,7 @@ import { ClassCatalog } from './discovery/class-catalog.js';
 import { Classes } from './discovery/classes.js';
 import type { Knowledge } from './discovery/knowledge.js';
 import { LearntCapacity } from './discovery/learnt-capacity.js';
+import { LiveKarpenter } from './discovery/live-karpenter.js';
 import { Pools } from './discovery/pools.js';
 import { RegistrationHealth } from './discovery/registration-health.js';
 import { UnavailableOfferings } from './discovery/unavailable.js';
@@ -64,6 +65,7 @@ export type EpochParts = SharedParts & {
   readonly classes: Classes;
   readonly pools: Pools;
   readonly drifts: Drifts;
+  readonly liveKarpenter: LiveKarpenter;
 };
 
 /**
@@ -106,6 +108,7 @@ export function epochParts(
     ...lifecycleParts(shared, config, launch),
     ...discoveryParts(shared, config, launch),
     drifts: new Drifts(shared),
+    liveKarpenter: new LiveKarpenter(shared),
   };
 }
 

@@ -97,6 +97,7 @@ export class LauncherEpoch {
       parts.classes.run(stop),
       parts.pools.run(stop),
       parts.drifts.run(stop),
+      parts.liveKarpenter.run(stop),
       parts.templates.run(stop),
       followCatalogStream(parts, stop),
     ];
