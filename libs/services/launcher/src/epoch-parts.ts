@@ -15,6 +15,7 @@ import { PromiseWriter } from './admission/promise-writer.js';
 import { RoundReport } from './admission/round-report.js';
 import { Rounds } from './admission/rounds.js';
 import { VoidClaims } from './admission/void-claims.js';
+import { VolumeWaiters } from './admission/volume-waiters.js';
 import { ClusterWriter } from './cluster/cluster-writer.js';
 import type { LauncherConfig } from './config.js';
 import type { LauncherDeps } from './deps.js';
@@ -66,6 +67,7 @@ export type EpochParts = SharedParts & {
   readonly pools: Pools;
   readonly drifts: Drifts;
   readonly liveKarpenter: LiveKarpenter;
+  readonly volumeWaiters: VolumeWaiters;
 };
 
 /**
@@ -109,6 +111,7 @@ export function epochParts(
     ...discoveryParts(shared, config, launch),
     drifts: new Drifts(shared),
     liveKarpenter: new LiveKarpenter(shared),
+    volumeWaiters: new VolumeWaiters(shared),
   };
 }
 

@@ -98,6 +98,7 @@ export class LauncherEpoch {
       parts.pools.run(stop),
       parts.drifts.run(stop),
       parts.liveKarpenter.run(stop),
+      parts.volumeWaiters.run(stop),
       parts.templates.run(stop),
       followCatalogStream(parts, stop),
     ];

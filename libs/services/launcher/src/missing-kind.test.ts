@@ -43,13 +43,22 @@ describe.each([
   });
 });
 
+test('a pod with volumes that is never planned hears why it waits', async () => {
+  await without(csiNodes);
+  await self.advance(240_000);
+  expect(self.events('VolumesUnknown')).toEqual([
+    expect.stringMatching(/^pod default\/stored mounts volumes, and the first list of csinode /),
+  ]);
+});
+
 test('pods with volumes wait no longer once the lists are there', async () => {
   await openStage();
   await self.readyPool();
   await planned([podObject('stored', { spec: { volumes } })]);
   await self.planner.planFor(['stored']);
   await self.until('a claim', async () => (await claims()).length === 1);
-  expect(said(waitsForVolumes)).toBe(false);
+  await self.advance(240_000);
+  expect([said(waitsForVolumes), self.events('VolumesUnknown')]).toEqual([false, []]);
 });
 
 test('without Namespaces no plan is admitted, since any pod may be kept away by their labels', async () => {

@@ -6,8 +6,13 @@ import type { NewNode, Placement, Reason } from '@dovetail/core-scheduling';
 import { type RefusedBin, refusedBin } from './judged.js';
 import { reason } from './reason.js';
 
-function volumesUnknown(pod: Pod, missing: readonly ClusterKind[]): Reason | undefined {
-  if (pod.volumes.length === 0) return undefined;
+/** The kinds that say where volumes may go, of those whose first list is not complete. */
+export const missingVolumeKinds = (cluster: Cluster): readonly ClusterKind[] =>
+  volumeKinds.filter((kind) => !cluster.isSynced(kind));
+
+/** Why a pod gets no node while these kinds are missing. Undefined if it mounts no volume. */
+export function volumesUnknown(pod: Pod, missing: readonly ClusterKind[]): Reason | undefined {
+  if (pod.volumes.length === 0 || missing.length === 0) return undefined;
   const kinds = missing.join(', ');
   const named = `${pod.namespace}/${pod.name}`;
   return reason(
@@ -28,7 +33,7 @@ export function refusedForVolumes(
   binId: string,
   bin: NewNode | Placement,
 ): RefusedBin | undefined {
-  const missing = volumeKinds.filter((kind) => !cluster.isSynced(kind));
+  const missing = missingVolumeKinds(cluster);
   if (missing.length === 0) return undefined;
   const pods = bin.podUids.flatMap((uid) => cluster.pods.get(uid) ?? []);
   const reasons = pods.flatMap((pod) => volumesUnknown(pod, missing) ?? []);
