@@ -221,6 +221,16 @@ describe.skipIf(parts === undefined)('the Helm chart on a real API server', () =
     expect([await get('kube-dns'), await get('kubernetes')]).toEqual([true, false]);
   });
 
+  test("of other Leases, the launcher may list Karpenter's alone, wherever it is", async () => {
+    const list = (...selection: readonly string[]): Promise<string> =>
+      tool('kubectl', [
+        ...['get', 'leases', '--all-namespaces', '--output=name', ...selection],
+        '--as=system:serviceaccount:dovetail:dovetail-launcher',
+      ]);
+    expect(await list('--field-selector=metadata.name=karpenter-leader-election')).toBe('');
+    await expect(list()).rejects.toThrow(/exit code 1/);
+  });
+
   test.each(services.filter((service) => service !== 'solver'))(
     "%s may hold its own Lease in its own namespace, and nobody else's",
     async (service) => {

@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 
 import type { Mutant } from './mutant.js';
-import { mutants, planted } from './table.js';
+import { cell, mutants, planted, rowOf } from './table.js';
 
 type Answer = { readonly mutant: Mutant; readonly noticedBy: string | undefined };
 
@@ -75,14 +75,11 @@ function failureIn(json: string): string {
   return 'a file that does not load';
 }
 
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ').trim();
-
 function page(answers: readonly Answer[]): string {
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
   const noticed = answers.filter((answer) => answer.noticedBy !== undefined).length;
   const rows = answers.map(
-    ({ mutant: { place, from, to, means }, noticedBy: test = '**nobody**' }) =>
-      `| \`${place.replace(/^libs\//, '')}\` | \`${cell(from)}\` → \`${cell(to)}\` | ${cell(means)} | ${cell(test)} |`,
+    ({ mutant, noticedBy: test = '**nobody**' }) => `${rowOf(mutant)} ${cell(test)} |`,
   );
   return `# Planted mistakes
 

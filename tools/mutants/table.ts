@@ -22,3 +22,11 @@ export function planted(text: string, { place, from, to }: Mutant): string {
     throw new Error(`${place} has the line ${String(count)} times, not once: ${from}`);
   return text.replace(from, () => to);
 }
+
+/** A text as a cell of a table of the page. */
+export const cell = (text: string): string =>
+  text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ').trim();
+
+/** The row of a mistake in the page of results, up to the test that noticed it. */
+export const rowOf = ({ place, from, to, means }: Mutant): string =>
+  `| \`${place.replace(/^libs\//, '')}\` | \`${cell(from)}\` → \`${cell(to)}\` | ${cell(means)} |`;

@@ -83,7 +83,8 @@ export const subjects = {
 } as const;
 
 /**
- * `plan`: what would be done. `explain`: the same, with reasons for everything that was not chosen.
+ * `plan`: answers with a plan, and sends it to the launcher if the request asks for that
+ * (`commit`). `explain`: the same answer, which is never sent.
  */
 export type PlannerMode = 'plan' | 'explain';
 

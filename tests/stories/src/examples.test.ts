@@ -26,6 +26,9 @@ function resourceOf({ apiVersion = '', kind = '' }: KubeObject): KubeResource {
   return known ?? { group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced: true };
 }
 
+/** The Events by which a pool says that its class is missing or cannot be used. */
+const poolWarnings = ['NodeClassNotFound', 'NodeClassNotReady'];
+
 type PodFields = KubeObject & { readonly status?: { readonly phase?: string } };
 
 test.each([
@@ -48,7 +51,7 @@ test.each([
   const waiting = (stage.list(kubeResources.pods) as readonly PodFields[])
     .filter(({ status }) => status?.phase !== 'Running')
     .map(({ metadata }) => metadata.name.split('-')[0]);
-  const warnings = stage.events('NotReady');
+  const warnings = poolWarnings.flatMap((reason) => stage.events(reason));
   stage.end();
   expect({ waiting, warnings }).toEqual({ waiting: left, warnings: [] });
 });

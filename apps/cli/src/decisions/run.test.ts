@@ -134,6 +134,18 @@ else
       expect(idsIn((await run(asked({ nats: nats.url, ...over }))).out)).toEqual(ids),
     );
 
+    test.each<[Partial<DecisionsRequest>, string]>([
+      [{ pool: 'nope' }, '--pool nope'],
+      [{ about: 'nope' }, '--about nope'],
+      [{ about: 'default-1', pool: 'nope' }, '--about default-1 and --pool nope'],
+    ])('%j, which nothing has, is said to match none', async (over, wanted) =>
+      expect(await run(asked({ nats: nats.url, ...over }))).toEqual({
+        out: '',
+        err: `none of the 3 kept decisions matches ${wanted}\n`,
+        code: 0,
+      }),
+    );
+
     test('--follow goes on with what comes, over a server that is killed and comes back, until it is stopped', async () => {
       const stop = new AbortController();
       const written: Written = { out: '', err: '' };

@@ -1,4 +1,4 @@
-import { type NodeClaim, nodeClaimOf, nodePriceOf } from '@dovetail/core-api';
+import { anotherProviderOf, type NodeClaim, nodeClaimOf, nodePriceOf } from '@dovetail/core-api';
 import {
   compareText,
   type Node,
@@ -23,15 +23,18 @@ export type ClusterObjects = Readonly<
   Record<'leases' | 'claims' | 'nodes' | 'pods' | 'pools', readonly KubeObject[]>
 >;
 
-/** The status of a cluster. Objects that cannot be read are left out. */
+/**
+ * The status of a cluster. Objects that cannot be read are left out, and so are NodePools and
+ * NodeClaims of another provider, such as EKS Auto Mode: their nodes are not ours to count.
+ */
 export function clusterStatus(objects: ClusterObjects, nowMs: number): Status {
-  const claims = read(objects.claims, nodeClaimOf);
+  const claims = read(objects.claims.filter(isOurs), nodeClaimOf);
   const cluster = {
     nodes: new Map(read(objects.nodes, nodeOf).map((node) => [node.name, node])),
     used: podsByNode(read(objects.pods, podOf)),
   };
   const byPool = new Map<string, NodeClaim[]>(
-    objects.pools.map(({ metadata }) => [`NodePool/${metadata.name}`, []]),
+    objects.pools.filter(isOurs).map(({ metadata }) => [`NodePool/${metadata.name}`, []]),
   );
   for (const claim of claims) {
     const pool = `${claim.pool.kind}/${claim.pool.name}`;
@@ -50,6 +53,8 @@ export function clusterStatus(objects: ClusterObjects, nowMs: number): Status {
     waiting: waitingPods(objects.pods, nowMs),
   };
 }
+
+const isOurs = (object: KubeObject): boolean => anotherProviderOf(object) === undefined;
 
 function read<T>(
   objects: readonly KubeObject[],

@@ -96,6 +96,25 @@ test('a pool without nodes is shown', () =>
   expect(textOf({ pools: [{ metadata: meta('idle') }] })).toMatch(/^idle +0 +0/m));
 
 test.each([
+  ['EKS Auto Mode', { group: 'eks.amazonaws.com', kind: 'NodeClass', name: 'default' }],
+  ['our kind in another group', { group: 'example.com', kind: 'EC2NodeClass', name: 'default' }],
+])('pools and claims of %s are left out', (_provider, nodeClassRef) => {
+  const foreign = { ...claim('b', '0.2000', 'n2'), spec: { nodeClassRef, requirements: [] } };
+  const template = { spec: { nodeClassRef, requirements: [] } };
+  const { pools, total } = statusOf({
+    pools: [
+      { metadata: meta('default') },
+      { metadata: meta('system'), spec: { template } },
+      { metadata: meta('general-purpose'), spec: { template } },
+    ],
+    claims: [claim('a', '0.1000', 'n1'), foreign],
+    nodes: [node('n1'), node('n2')],
+  });
+  expect(pools.map(({ pool, nodes }) => [pool, nodes])).toEqual([['NodePool/default', 1]]);
+  expect(total).toMatchObject({ nodes: 1, priceMicrosPerHour: 100_000 });
+});
+
+test.each([
   [
     'renewed in time',
     lease('dovetail-reaper', 'r-1', 3),

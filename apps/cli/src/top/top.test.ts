@@ -233,8 +233,13 @@ describe('a fleet', () => {
     expect(fleet.nodes(nowMs)[0]?.state).toBe('launching');
   });
 
-  test('leaves objects out that cannot be read', () =>
-    expect(fleetOf([['claim', { metadata: { name: 'x' } }]]).nodes(nowMs)).toEqual([]));
+  test('leaves objects out that cannot be read, and those of another provider', () => {
+    const nodeClassRef = { group: 'eks.amazonaws.com', kind: 'NodeClass', name: 'default' };
+    const spec = { nodeClassRef, requirements: [], template: { spec: { nodeClassRef } } };
+    const claims = [{ metadata: { name: 'x' } }, { ...claimOf('b'), spec }];
+    expect(claims.map((each) => knownOf.claim(each))).toEqual([undefined, undefined]);
+    expect(knownOf.pool({ ...pool, spec })).toBeUndefined();
+  });
 });
 
 const row = (node: string, over: Partial<TopNode> = {}): TopNode => ({

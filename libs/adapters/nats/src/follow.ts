@@ -7,6 +7,7 @@ import { api, busErrorOf, nanos, streamInfo } from './api.js';
 import { FollowMemory } from './follow-memory.js';
 import type { NatsLink } from './link.js';
 import { delivered, type Delivery, deliveryOf } from './message.js';
+import { ProbePace } from './probe-pace.js';
 import { Inbox, pause } from './signal.js';
 
 /** Which messages to follow, and from where. */
@@ -24,8 +25,8 @@ export type FollowDeps = {
 };
 
 /**
- * How often the server shows that it lives, and how often the stream is asked for. It trades
- * messages on an idle stream for how soon a loss is noticed.
+ * How often the server shows that it lives. It trades messages on an idle stream for how soon a
+ * lost server is noticed.
  */
 const heartbeatMs = 1_000;
 /**
@@ -129,6 +130,7 @@ class Session {
   readonly #plan: FollowPlan;
   readonly #memory: FollowMemory;
   readonly #inbox = new Inbox<Msg | SessionEnd>();
+  readonly #pace = new ProbePace(performance.now());
   #consumerSequence = 0;
 
   constructor(
@@ -149,7 +151,7 @@ class Session {
       callback: (_error, message) => this.#inbox.push(message),
     });
     const unwatch = this.#deps.link.onRestored(() => this.#inbox.push(resume));
-    const prober = setInterval(() => void this.#probe(), heartbeatMs);
+    const prober = setInterval(() => void this.#probeIfDue(), heartbeatMs);
     try {
       const pending = await this.#create(subject);
       if (pending === 0) yield* this.#caughtUp();
@@ -229,9 +231,12 @@ class Session {
     return true;
   }
 
+  async #probeIfDue(): Promise<void> {
+    if (!this.#memory.isProbing && this.#pace.isDue(performance.now())) await this.#probe();
+  }
+
   /** Asks for the stream's present beginning and end, and whether it is still the same stream. */
   async #probe(): Promise<void> {
-    if (this.#memory.isProbing) return;
     try {
       const info = await streamInfo(this.#connection, this.#plan.stream, this.#deps.link.timeoutMs);
       if (info === undefined)

@@ -21,7 +21,13 @@ export { existingNodes } from './existing-nodes.js';
 export { instanceIdOf, instanceIdOfProvider, isUnpaired } from './instance-id.js';
 export { KeptNodes } from './kept-nodes.js';
 export { KeptRoom } from './kept-room.js';
-export { classKey, type ClusterKind, clusterKinds, type ClusterValue } from './kinds.js';
+export {
+  classKey,
+  type ClusterKind,
+  clusterKinds,
+  type ClusterValue,
+  volumeKinds,
+} from './kinds.js';
 export { isStatusChange } from './pool-change.js';
 export {
   hasEnded,

@@ -32,6 +32,17 @@ export const clusterKinds = [
 /** One of `clusterKinds`; where the state feed has the kind too, the name is the same. */
 export type ClusterKind = (typeof clusterKinds)[number];
 
+/**
+ * The kinds that say where a pod with volumes may run. Nothing is known about such a pod until each
+ * of them has been listed. Pods without volumes need none of them.
+ */
+export const volumeKinds = [
+  'pv',
+  'pvc',
+  'storageclass',
+  'csinode',
+] as const satisfies readonly ClusterKind[];
+
 /** The object of each kind. */
 export type ClusterValue = {
   readonly pod: Pod;

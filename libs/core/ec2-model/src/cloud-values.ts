@@ -53,11 +53,10 @@ export type FleetRequest = {
       readonly instanceType: string;
       readonly subnetId: string;
       readonly zone: string;
-      readonly priority?: number;
     }[];
   }[];
-  readonly allocation:
-    'lowest-price' | 'price-capacity-optimized' | 'prioritized' | 'capacity-optimized-prioritized';
+  /** `price-capacity-optimized` is for Spot alone. */
+  readonly allocation: 'lowest-price' | 'price-capacity-optimized';
   readonly tags: Readonly<Record<string, string>>;
   readonly context?: string;
 };

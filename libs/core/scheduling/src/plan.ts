@@ -9,20 +9,14 @@ import type { RequirementSpec, Resources, Taint } from '@dovetail/core-kube-mode
 export type Reason = {
   readonly code: ReasonCode;
   readonly message: string;
-  /**
-   * The wanted and the offered values, e.g. { key, wanted, offered } or { resource, requested,
-   * largest }.
-   */
+  /** The compared values, e.g. { key, wanted, offered } or { resource, requested, largest }. */
   readonly values: Readonly<Record<string, string>>;
   /**
    * The pool (`NodePool/default`) or the group of existing nodes that the reason concerns. Absent
    * if it concerns the pod itself.
    */
   readonly subject?: string;
-  /**
-   * The candidates (types or nodes) that this step excludes (`count`), out of those before it
-   * (`of`).
-   */
+  /** The candidates (types or nodes) that this step excludes (`count`), of those before (`of`). */
   readonly fell?: { readonly count: number; readonly of: number };
   /** The smallest change that would have placed the pod, if one is known. */
   readonly remedy?: string;
@@ -222,6 +216,8 @@ type AdmissionCode =
   | 'command-incomplete'
   /** Two nodes were bought for the pod and it runs on none. */
   | 'no-progress'
+  /** The pod mounts volumes, and the objects that say where these may go are not all known yet. */
+  | 'volumes-unknown'
   /** The API server did not take the claim or the promise. */
   | 'admission-failed';
 

@@ -6,11 +6,14 @@ import { describe, expect, test } from 'vitest';
 import {
   claims,
   ec2NodeClasses,
+  minute,
+  nodeClaims,
   nodePools,
   open,
   pending,
   ready,
   reasonsOf,
+  running,
   self,
 } from './testing/faults.js';
 
@@ -98,6 +101,28 @@ describe('bad input', () => {
       message: expect.stringMatching(/^spec\.replicas is 3: .*make a pool without replicas$/),
     });
     expect((await reasonsOf('NodePool')).join()).toContain('StaticPoolUnsupported');
+  });
+
+  test('a pool and a claim that cannot be read hold up no pod of another pool', async () => {
+    await open();
+    const { metadata, ...broken } = nodePoolObject('broken');
+    const annotations = { 'dovetail.sh/max-price-per-hour': 'cheap' };
+    await self.kube.create(nodePools, { ...broken, metadata: { ...metadata, annotations } });
+    await self.kube.create(nodeClaims, {
+      metadata: { name: 'broken', annotations: { 'dovetail.sh/planned': 'yesterday' } },
+      spec: {
+        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        requirements: [],
+      },
+    });
+    await self.readyPool();
+    self.launcher('one');
+    await self.planningPossible();
+    await pending('a');
+    const { plan } = await self.planner.planFor(['a']);
+    expect(plan.newNodes.map(({ pool }) => pool.name)).toEqual(['general']);
+    await self.until('the pod to run', () => running(1), 2 * minute);
+    expect(self.said('object-unreadable').map(({ fields }) => fields['name'])).toContain('broken');
   });
 
   test.each<[string, object, string, RegExp]>([

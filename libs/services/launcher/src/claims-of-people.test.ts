@@ -1,5 +1,6 @@
-import { type KubeApi, kubeResources } from '@dovetail/core-ports';
+import { kubeResources } from '@dovetail/core-ports';
 import { conditionsIn, isTrue } from '@dovetail/service-kit';
+import { withoutList } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';
@@ -138,18 +139,8 @@ describe('a copy of a claim, as `kubectl get` and `apply` make it', () => {
 test('a claim becomes a node although the watch of a kind that only planning reads never ends its first list', async () => {
   self = await launcherStage();
   await self.readyPool();
-  const ports = self.ports();
-  async function* never(): AsyncIterable<never> {
-    await self.clock.sleep(1e9, self.stop.signal);
-    yield* [];
-  }
-  const kube = Object.assign(Object.create(ports.kube) as KubeApi, {
-    watch: ((options, stop) =>
-      options.resource === kubeResources.csiNodes
-        ? never()
-        : ports.kube.watch(options, stop)) satisfies KubeApi['watch'],
-  });
-  self.launcher('one', { ports: { ...ports, kube } });
+  const ports = { ...self.ports(), kube: withoutList(self, kubeResources.csiNodes) };
+  self.launcher('one', { ports });
   await applied('mine');
   await self.until('an initialised claim', async () => {
     const found = await self.kube.get({ resource: nodeClaims, name: 'mine' });

@@ -15,6 +15,7 @@ import { PromiseWriter } from './admission/promise-writer.js';
 import { RoundReport } from './admission/round-report.js';
 import { Rounds } from './admission/rounds.js';
 import { VoidClaims } from './admission/void-claims.js';
+import { VolumeWaiters } from './admission/volume-waiters.js';
 import { ClusterWriter } from './cluster/cluster-writer.js';
 import type { LauncherConfig } from './config.js';
 import type { LauncherDeps } from './deps.js';
@@ -22,6 +23,7 @@ import { ClassCatalog } from './discovery/class-catalog.js';
 import { Classes } from './discovery/classes.js';
 import type { Knowledge } from './discovery/knowledge.js';
 import { LearntCapacity } from './discovery/learnt-capacity.js';
+import { LiveKarpenter } from './discovery/live-karpenter.js';
 import { Pools } from './discovery/pools.js';
 import { RegistrationHealth } from './discovery/registration-health.js';
 import { UnavailableOfferings } from './discovery/unavailable.js';
@@ -64,6 +66,8 @@ export type EpochParts = SharedParts & {
   readonly classes: Classes;
   readonly pools: Pools;
   readonly drifts: Drifts;
+  readonly liveKarpenter: LiveKarpenter;
+  readonly volumeWaiters: VolumeWaiters;
 };
 
 /**
@@ -106,6 +110,8 @@ export function epochParts(
     ...lifecycleParts(shared, config, launch),
     ...discoveryParts(shared, config, launch),
     drifts: new Drifts(shared),
+    liveKarpenter: new LiveKarpenter(shared),
+    volumeWaiters: new VolumeWaiters(shared),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ClusterKind } from '@dovetail/core-cluster';
+import { type ClusterKind, volumeKinds } from '@dovetail/core-cluster';
 import { kubeResources, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
 
 import { admitPlans } from './admission/admit-plans.js';
@@ -16,8 +16,15 @@ import { livePromises } from './tell/live-promises.js';
  */
 const syncMs = 250;
 /**
+ * How long admission waits for the kinds that only pods with volumes need, in milliseconds. Lists
+ * take seconds. After a longer wait a right is probably missing, and only pods with volumes wait
+ * on. A shorter one would refuse such pods while a large list is still being read.
+ */
+const volumesWaitMs = 30_000;
+/**
  * The kinds that launching, registering and binding read. Admission proves its bins on every kind,
- * so it alone waits for the others.
+ * so it alone waits for the others. Any pod may be under an anti-affinity that selects namespaces
+ * by their labels, so no pod goes without these.
  */
 const neededKinds: readonly ClusterKind[] = [
   'claim',
@@ -90,6 +97,8 @@ export class LauncherEpoch {
       parts.classes.run(stop),
       parts.pools.run(stop),
       parts.drifts.run(stop),
+      parts.liveKarpenter.run(stop),
+      parts.volumeWaiters.run(stop),
       parts.templates.run(stop),
       followCatalogStream(parts, stop),
     ];
@@ -100,8 +109,20 @@ export class LauncherEpoch {
    * one.
    */
   async #admit(parts: EpochParts, stop: StopSignal): Promise<void> {
+    const { cluster, clock, log } = this.#deps;
     const { plansPerRoundMax } = this.#config.admission;
-    await this.#untilSynced('admission', this.#deps.cluster.unsynced(), stop);
+    const patience = new Stopper(stop);
+    void clock.sleep(volumesWaitMs, patience).then(() => patience.abort());
+    await this.#untilSynced('admission', cluster.unsynced(), patience);
+    patience.abort();
+    const others = cluster.unsynced().filter((kind) => !volumeKinds.some((each) => each === kind));
+    await this.#untilSynced('admission', others, stop);
+    if (!stop.aborted && !cluster.synced())
+      log.warn(
+        'volumes-unknown',
+        `pods with volumes get no node until the launcher may list ${cluster.unsynced().join(', ')}`,
+        { unsynced: cluster.unsynced() },
+      );
     await parts.feed.publishHead(parts.rounds.head, stop);
     await admitPlans({ ...parts, reader: parts.channel, plansPerRoundMax }, stop);
   }

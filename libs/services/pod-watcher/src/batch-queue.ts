@@ -1,5 +1,6 @@
 import { type PendingBatch, publishBatch } from '@dovetail/contracts';
 import { assert } from '@dovetail/core-invariant';
+import type { Pod } from '@dovetail/core-kube-model';
 import { messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
 
 import type { Cut } from './batches.js';
@@ -46,16 +47,17 @@ export class BatchQueue {
   }
 
   /**
-   * Cuts and queues until `stop`, once `synced`. A group is complete only after every watch has
-   * been read.
+   * Cuts and queues until `stop`. `plannable` tells which pods may be planned; undefined: none,
+   * because a group is complete only after every watch that it needs has been read.
    */
-  async run(synced: () => boolean, stop: StopSignal): Promise<void> {
+  async run(plannable: () => ((pod: Pod) => boolean) | undefined, stop: StopSignal): Promise<void> {
     const { clock } = this.#deps.channel;
     const { wake } = this.#parts;
     while (!stop.aborted && this.#failure === undefined) {
       wake.clear();
       const startMs = clock.nowMs();
-      const next = synced() ? this.#cut(startMs) : { cuts: [] };
+      const isPlannable = plannable();
+      const next = isPlannable === undefined ? { cuts: [] } : this.#cut(startMs, isPlannable);
       const lookMs = clock.nowMs() - startMs;
       for (const cut of next.cuts) this.#send(cut, stop);
       const times = [next.nextMs, this.#parts.pending.nextMs(startMs)];
@@ -80,9 +82,13 @@ export class BatchQueue {
     this.#onTheirWay.set(cut.group, sending);
   }
 
-  #cut(nowMs: number): { readonly cuts: readonly Cut[]; readonly nextMs?: number } {
+  #cut(
+    nowMs: number,
+    isPlannable: (pod: Pod) => boolean,
+  ): { readonly cuts: readonly Cut[]; readonly nextMs?: number } {
     const { pending, batches } = this.#parts;
-    return batches.cut(pending.groups(nowMs), (pods) => pending.arrivalOf(pods, nowMs), nowMs);
+    const groups = pending.groups(nowMs, isPlannable);
+    return batches.cut(groups, (pods) => pending.arrivalOf(pods, nowMs), nowMs);
   }
 
   async #queue(cut: Cut, stop: StopSignal): Promise<void> {

@@ -6,6 +6,7 @@ import { BatchQueue } from './batch-queue.js';
 import { Batches } from './batches.js';
 import type { PodWatcherConfig, PodWatcherDeps } from './config.js';
 import { Intake } from './intake.js';
+import { KindsInPart } from './kinds-in-part.js';
 import { LauncherReports } from './launcher-reports.js';
 import { Pending } from './pending.js';
 import { ownKinds, type Source } from './sources.js';
@@ -36,6 +37,7 @@ export class PodWatcherEpoch {
   readonly #pending = new Pending();
   readonly #unreadable: UnreadableObjects;
   readonly #intake: Intake;
+  readonly #kindsInPart: KindsInPart;
   readonly #reports: LauncherReports;
   readonly #queue: BatchQueue;
 
@@ -67,11 +69,12 @@ export class PodWatcherEpoch {
       wake: new Wake(channel.clock),
     };
     this.#intake = new Intake(deps, parts, sources);
+    this.#kindsInPart = new KindsInPart(deps, parts, this.#intake);
     this.#reports = new LauncherReports(deps, parts);
     this.#queue = new BatchQueue(deps, config, parts, epoch.number);
   }
 
-  /** Whether every watch has shown all its objects. Until then nothing is cut or called gone. */
+  /** Whether every watch has shown all its objects. Until then none of its kind is called gone. */
   get synced(): boolean {
     return this.#intake.synced;
   }
@@ -94,7 +97,8 @@ export class PodWatcherEpoch {
       this.#audit(),
       this.#reports.followState(stop),
       this.#reports.followCatalog(stop),
-      this.#queue.run(() => this.synced, stop),
+      this.#kindsInPart.run(stop),
+      this.#queue.run(() => this.#kindsInPart.plannable(), stop),
     ]);
   }
 
@@ -104,8 +108,9 @@ export class PodWatcherEpoch {
     for (;;) {
       await channel.clock.sleep(this.#config.reconcileMs, stop);
       if (stop.aborted) return;
+      const { incomplete } = this.#intake;
       this.#feed.reconcile({
-        complete: this.synced,
+        complete: (kind) => !incomplete.has(kind),
         isUnreadable: (uid) => this.#unreadable.has(uid),
       });
       metrics.set('dovetail_state_backlog', this.#feed.backlog);

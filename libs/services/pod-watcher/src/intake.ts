@@ -17,8 +17,18 @@ const replicasDefault = 1;
 
 /** The kinds by which the API server changes pods; they are no state of their own. */
 const admissionSources = [
-  { kind: 'limitRange', resource: kubeResources.limitRanges, optional: false },
-  { kind: 'runtimeClass', resource: kubeResources.runtimeClasses, optional: true },
+  {
+    kind: 'limitRange',
+    kinds: ['daemonset'],
+    resource: kubeResources.limitRanges,
+    optional: false,
+  },
+  {
+    kind: 'runtimeClass',
+    kinds: ['daemonset'],
+    resource: kubeResources.runtimeClasses,
+    optional: true,
+  },
 ] as const;
 type AdmissionSource = (typeof admissionSources)[number];
 
@@ -31,7 +41,8 @@ export class Intake {
   readonly #deps: PodWatcherDeps;
   readonly #parts: Parts;
   readonly #sources: readonly Source[];
-  readonly #unsynced: Set<string>;
+  /** The kinds of state that each resource becomes whose first list is not complete. */
+  readonly #unsynced: Map<string, readonly StateKind[]>;
   readonly #templates = new AdmittedTemplates();
   /** The kinds of state that an object has in the feed, by its UID. */
   readonly #kindsOf = new Map<string, readonly StateKind[]>();
@@ -40,8 +51,8 @@ export class Intake {
     this.#deps = deps;
     this.#parts = parts;
     this.#sources = sources;
-    this.#unsynced = new Set(
-      [...sources, ...admissionSources].map((source) => source.resource.kind),
+    this.#unsynced = new Map(
+      [...sources, ...admissionSources].map(({ resource, kinds }) => [resource.kind, kinds]),
     );
   }
 
@@ -50,9 +61,14 @@ export class Intake {
     return this.#unsynced.size === 0;
   }
 
-  /** The kinds whose first list is not complete. */
+  /** The resources whose first list is not complete. */
   get unsynced(): readonly string[] {
-    return [...this.#unsynced];
+    return [...this.#unsynced.keys()];
+  }
+
+  /** The kinds of state of which not every object has been seen. */
+  get incomplete(): ReadonlySet<StateKind> {
+    return new Set([...this.#unsynced.values()].flat());
   }
 
   /** Watches until `stop`. */

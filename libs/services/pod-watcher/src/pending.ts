@@ -118,11 +118,12 @@ export class Pending {
     return this.#promises.of(holderUid);
   }
 
-  /** Groups of pods to plan now. */
-  groups(nowMs: number): ReadonlyMap<string, readonly Pod[]> {
+  /** Groups of the pods to plan now, of those that `isPlannable` lets through. */
+  groups(nowMs: number, isPlannable: (pod: Pod) => boolean): ReadonlyMap<string, readonly Pod[]> {
     const wanted = this.#waiting
       .inNeed()
-      .filter(({ uid }) => !this.#promises.has(uid, nowMs) && !this.backoff.waits(uid, nowMs));
+      .filter(({ uid }) => !this.#promises.has(uid, nowMs) && !this.backoff.waits(uid, nowMs))
+      .filter(isPlannable);
     return groupsOf(
       wanted.toSorted((a, b) => compareText(a.uid, b.uid)),
       [...this.#pools.values()],

@@ -63,6 +63,8 @@ export type Projection =
 /** A kind of object that planning reads. */
 export type Source = {
   readonly resource: KubeResource;
+  /** The kinds of state that its objects become. */
+  readonly kinds: readonly StateKind[];
   readonly project: (object: KubeObject) => Projection;
   /** A cluster need not have it installed. Without it there are no such objects. */
   readonly optional: boolean;
@@ -75,6 +77,7 @@ const one = <K extends StateValue['kind']>(
   parse: (raw: unknown) => Parsed<Extract<StateValue, { kind: K }>['value']>,
 ): Source => ({
   resource,
+  kinds: [kind],
   optional: false,
   project: (object) =>
     projected(object, [mapped(parse(object), (value) => ({ kind, value }) as StateValue)]),
@@ -88,6 +91,7 @@ const legacySources = (version: KubernetesVersion): readonly Source[] => [
   },
   {
     resource: kubeResources.provisioners,
+    kinds: ['pool', 'nodeclass'],
     optional: true,
     project: (object) =>
       projected(object, [

@@ -150,7 +150,7 @@ export class BatchPlanner {
     const { message } = work.item;
     const isBus = error instanceof BusError;
     const failed = isBus ? 0 : this.#failures.add(message);
-    metrics.count('dovetail_solver_failures_total');
+    if (!isBus) metrics.count('dovetail_solver_failures_total');
     // A bus that fails is told of as such; the batch comes again.
     const what = isBus
       ? 'the bus failed a batch'

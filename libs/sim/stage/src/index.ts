@@ -7,4 +7,5 @@ export { ProcessClock } from './process-clock.js';
 export { type ReadyNode, type ReadyNodeOptions, ReadyNodes } from './ready-nodes.js';
 export { RecordingMetrics } from './recording.js';
 export { clusterName, hash, packing, region, Stage, type StageOptions, startMs } from './stage.js';
+export { withoutList } from './without-list.js';
 export { Workloads } from './workloads.js';

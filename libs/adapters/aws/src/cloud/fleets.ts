@@ -165,18 +165,17 @@ function interfacesOf(
 function fleetInput(request: FleetRequest): CreateFleetCommandInput {
   const strategy =
     request.capacityType === 'spot'
-      ? { SpotOptions: { AllocationStrategy: spotStrategy(request.allocation) } }
+      ? { SpotOptions: { AllocationStrategy: request.allocation } }
       : { OnDemandOptions: { AllocationStrategy: onDemandStrategy(request.allocation) } };
   return {
     Type: 'instant',
     ClientToken: request.clientToken,
     LaunchTemplateConfigs: request.configs.map(({ launchTemplateName, overrides }) => ({
       LaunchTemplateSpecification: { LaunchTemplateName: launchTemplateName, Version: '$Latest' },
-      Overrides: overrides.map(({ instanceType, subnetId, zone, priority }) => ({
+      Overrides: overrides.map(({ instanceType, subnetId, zone }) => ({
         InstanceType: instanceType as _InstanceType,
         SubnetId: subnetId,
         AvailabilityZone: zone,
-        ...(priority === undefined ? {} : { Priority: priority }),
       })),
     })),
     TargetCapacitySpecification: {
@@ -189,25 +188,12 @@ function fleetInput(request: FleetRequest): CreateFleetCommandInput {
   };
 }
 
-const spotStrategy = (allocation: FleetRequest['allocation']) => {
-  if (
-    allocation === 'price-capacity-optimized' ||
-    allocation === 'capacity-optimized-prioritized' ||
-    allocation === 'lowest-price'
-  )
-    return allocation;
-  throw new CloudError(
-    'invalid-request',
-    'InvalidAllocation',
-    `allocation "${allocation}" is for on-demand fleets; spot takes price-capacity-optimized or capacity-optimized-prioritized`,
-  );
-};
 const onDemandStrategy = (allocation: FleetRequest['allocation']) => {
-  if (allocation === 'lowest-price' || allocation === 'prioritized') return allocation;
+  if (allocation === 'lowest-price') return allocation;
   throw new CloudError(
     'invalid-request',
     'InvalidAllocation',
-    `allocation "${allocation}" is for spot fleets; on-demand takes lowest-price or prioritized`,
+    `allocation "${allocation}" is for spot fleets; on-demand takes lowest-price`,
   );
 };
 

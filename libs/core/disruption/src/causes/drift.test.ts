@@ -215,12 +215,16 @@ describe("drift, by Karpenter's behaviours", () => {
     expect(driftOf(without(key))).toEqual({ kind: 'unknown' }),
   );
 
-  test('of the NodePool is told without the class', () =>
-    expect(driftOf(without('nodeClass', { pool: { hash: '9' } }))).toEqual({
+  test.each([
+    ['with the field that changed', { labels: { team: 'b' } }, 'label team: a, and b now'],
+    ['by its hashes, if no field of the claim differs', {}, 'hash 1, now 9'],
+  ])('of the NodePool is told without the class, %s', (_how, pool, change) =>
+    expect(driftOf(without('nodeClass', { pool: { hash: '9', ...pool } }))).toEqual({
       kind: 'drifted',
       reason: 'NodePoolDrifted',
-      message: 'the template of NodePool/default has changed since it was made (hash 1, now 9)',
-    }));
+      message: `the template of NodePool/default has changed since it was made (${change})`,
+    }),
+  );
 });
 
 test.each<[string, Readonly<Record<string, string>>, boolean]>([

@@ -22,6 +22,7 @@ import { conditionTrueSinceMs, type NodeView } from '../facts/view.js';
 import { disruptionBlocks } from '../rules/eligibility.js';
 import { movingPods } from '../rules/moving-pods.js';
 import type { CauseFacts, Standing } from './standing.js';
+import { templateChange } from './template-changes.js';
 
 /** Why a node is no longer what its pool and class ask for, in Karpenter's words and order. */
 type DriftReason =
@@ -70,16 +71,21 @@ type Hashes = Readonly<Record<string, string>>;
 function hashFinding(
   claim: NodeClaim,
   wanted: Hashes,
-  { hashKey, what }: { readonly hashKey: string; readonly what: string },
+  about: {
+    readonly hashKey: string;
+    readonly what: string;
+    /** The field that changed, if that can be told. */
+    readonly change?: string | undefined;
+  },
 ): Finding {
+  const { hashKey, what, change } = about;
   const differing = Object.keys(wanted).filter((key) => claim.annotations[key] !== wanted[key]);
   // Another version cannot be compared. A claim without hashes is none that we could judge.
   if (differing.length !== 1 || differing[0] !== hashKey) return undefined;
   const held = claim.annotations[hashKey];
-  // Only hashes are kept, so the field that changed is not known.
   return held === undefined
     ? undefined
-    : `${what} has changed since it was made (hash ${held}, now ${wanted[hashKey]})`;
+    : `${what} has changed since it was made (${change ?? `hash ${held}, now ${wanted[hashKey]}`})`;
 }
 
 const poolFinding = ({ claim, pool }: DriftFacts): Finding =>
@@ -88,6 +94,7 @@ const poolFinding = ({ claim, pool }: DriftFacts): Finding =>
     : hashFinding(claim, poolHashAnnotations(pool), {
         hashKey: annotations.nodePoolHash,
         what: `the template of ${poolKey(pool.identity)}`,
+        change: templateChange(claim, pool),
       });
 
 const classFinding = ({ claim, nodeClass }: DriftFacts): Finding =>

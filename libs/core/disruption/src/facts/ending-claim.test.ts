@@ -52,3 +52,10 @@ test('a claim that can be read is read whole', () => {
   const read = endingClaimOf(claim({ ...deleted, ...pool }));
   expect(read.ok ? read.value.classRef.name : read).toBe('default');
 });
+
+test.each<[string, object]>([
+  ['EKS Auto Mode', { group: 'eks.amazonaws.com', kind: 'NodeClass', name: 'default' }],
+  ['our kind in another group', { group: 'example.com', kind: 'EC2NodeClass', name: 'default' }],
+])('a claim of %s is not read, also while it is deleted', (_provider, nodeClassRef) =>
+  expect(endingClaimOf(claim({ ...deleted, ...pool }, { spec: { nodeClassRef } })).ok).toBe(false),
+);

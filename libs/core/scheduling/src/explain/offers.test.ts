@@ -1,6 +1,7 @@
 import type { Pool } from '@dovetail/core-api';
-import type { InstanceType } from '@dovetail/core-ec2-model';
+import { instanceLabels, type InstanceType } from '@dovetail/core-ec2-model';
 import { present } from '@dovetail/core-invariant';
+import { requirementsFromLabels } from '@dovetail/core-kube-model';
 import { describe, expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
@@ -75,6 +76,31 @@ describe('a pool has no offers because', () => {
     );
     expect(remedy).toBe('widen kubernetes.io/arch of NodePool/default');
   });
+
+  /** The types as they are sold on shared hosts. */
+  const shared = both.map((one) => ({
+    ...one,
+    requirements: new Map([
+      ...one.requirements,
+      ...requirementsFromLabels({ [instanceLabels.tenancy]: 'default' }),
+    ]),
+  }));
+  const ofTenancy = (value: string): Partial<Pool> => ({
+    requirements: [{ key: instanceLabels.tenancy, operator: 'In', values: [value] }],
+  });
+
+  test('no price of dedicated hosts is known for its types, whatever else it wants', () => {
+    const { message, remedy } = reasonFor(shared, ofTenancy('dedicated'));
+    expect(message).toBe(
+      'NodePool/default admits none of the 2 types that its class can boot: it wants dedicated hosts, and no price of dedicated hosts is known for these types',
+    );
+    expect(remedy).toMatch(/^let NodePool\/default use .*instance-tenancy default; prices/);
+  });
+
+  test('its tenancy does not exist, which is named as it is written', () =>
+    expect(reasonFor(shared, ofTenancy('dedicatet')).message).toContain(
+      'it wants karpenter.k8s.aws/instance-tenancy In [dedicatet], they have In [default]',
+    ));
 
   test('its cap is too low, which is said in dollars and micro-dollars an hour', () => {
     const cap = { maxPriceMicrosPerHour: 900_000 };

@@ -1,5 +1,5 @@
 import { poolKey } from '@dovetail/core-api';
-import type { InstanceType } from '@dovetail/core-ec2-model';
+import { instanceLabels, type InstanceType, tenancyOf } from '@dovetail/core-ec2-model';
 import { present } from '@dovetail/core-invariant';
 import {
   compareText,
@@ -63,6 +63,8 @@ function noneAdmitted(template: Template, types: readonly InstanceType[]): Reaso
       message: `${message}: each requirement has some types, and no type has all`,
       remedy: `widen the requirements of ${template.key}`,
     });
+  if (key === instanceLabels.tenancy && tenancyOf(template.requirements) === 'dedicated')
+    return noDedicatedPrice(template, types, message);
   const offered = describeSet({ kind: 'in', values: new Set(valuesOf(types, key)), present: true });
   const wanted = describeSet(set);
   const meant = closestOffered({ key, wanted, offered }, valuesOf(types, key));
@@ -74,6 +76,19 @@ function noneAdmitted(template: Template, types: readonly InstanceType[]): Reaso
     remedy: `widen ${key} of ${template.key}`,
   });
 }
+
+/** A type meets the tenancy of its pool only with a price of dedicated hosts (`withTenancy`). */
+const noDedicatedPrice = (
+  template: Template,
+  types: readonly InstanceType[],
+  message: string,
+): Reason =>
+  ofAll(template, types.length, {
+    code: 'no-offering',
+    values: { types: String(types.length), key: instanceLabels.tenancy, wanted: 'dedicated' },
+    message: `${message}: it wants dedicated hosts, and no price of dedicated hosts is known for these types`,
+    remedy: `let ${template.key} use ${instanceLabels.tenancy} default; prices of dedicated hosts come from the Pricing API, and the bundled catalog has none`,
+  });
 
 const noneAvailable = (template: Template, matching: number): Reason =>
   ofAll(template, matching, {

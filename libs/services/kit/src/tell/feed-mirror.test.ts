@@ -143,7 +143,7 @@ describe('a mirror of the state feed', () => {
     await at.advance(10);
     successor.mirror.set('stays', namespace('stays', 'one'));
     const repaired = successor.mirror.reconcile({
-      complete: true,
+      complete: () => true,
       isUnreadable: (uid) => uid === 'broken',
     });
     await at.advance(10);
@@ -158,7 +158,7 @@ describe('a mirror of the state feed', () => {
     await at.advance(10);
     const { mirror } = mirrorOn(at, 2);
     await at.advance(10);
-    expect(mirror.reconcile({ complete: false })).toEqual({ lost: 0, surplus: 0 });
+    expect(mirror.reconcile({ complete: () => false })).toEqual({ lost: 0, surplus: 0 });
     await at.advance(10);
     expect(await held(at)).toEqual({ a: 'one' });
   });
@@ -205,7 +205,7 @@ describe('a mirror of the state feed', () => {
     const last = await at.bus.lastMessage(stream, subject);
     at.server.streams.get(stream)?.remove(last?.sequence ?? 0);
     await mirror.audit();
-    expect(mirror.reconcile({ complete: true })).toEqual({ lost: 1, surplus: 0 });
+    expect(mirror.reconcile({ complete: () => true })).toEqual({ lost: 1, surplus: 0 });
     await at.advance(10);
     expect(await held(at)).toEqual({ a: 'one' });
   });
@@ -286,7 +286,7 @@ describe('a mirror of the state feed', () => {
         }
         link.isAway = false;
         await at.advance(500, 50);
-        mirror.reconcile({ complete: true });
+        mirror.reconcile({ complete: () => true });
         await at.advance(500, 50);
         const found = await held(at);
         for (const [uid, name] of wanted) expect(found[uid] ?? 'gone').toBe(name ?? 'gone');

@@ -275,16 +275,19 @@ export class FeedMirror {
    * Publishes again the subjects that the stream has lost. Returns the number of each kind of
    * repair.
    *
-   * With `complete`, the owner has seen every object there is. Then held subjects that are not
-   * wanted are published as gone, except for objects that exist and cannot be read.
+   * `complete` tells whether the owner has seen every object of a kind. Held subjects of such a
+   * kind that are not wanted are published as gone, except for objects that exist and cannot be
+   * read.
    */
   reconcile(options: {
-    readonly complete: boolean;
+    readonly complete: (kind: StateKind) => boolean;
     readonly isUnreadable?: (uid: string) => boolean;
   }): { readonly lost: number; readonly surplus: number } {
     if (!this.#ledger.isCaughtUp) return { lost: 0, surplus: 0 };
     const lost = this.#renewLost();
-    const surplus = options.complete ? this.#surplus(options.isUnreadable) : [];
+    const surplus = this.#surplus(options.isUnreadable).filter(({ kind }) =>
+      options.complete(kind),
+    );
     for (const { kind, uid } of surplus) this.#ledger.gone(kind, uid);
     if (surplus.length > 0)
       this.#options.metrics.count('dovetail_state_repaired_total', {}, surplus.length);

@@ -38,6 +38,7 @@ import {
   poolUnusable,
   tooOld,
 } from './rules.js';
+import { refusedForVolumes } from './unknown-volumes.js';
 
 /** The age limit of plans, and how long admitted pods keep their room. Milliseconds. */
 export type JudgeOptions = {
@@ -130,13 +131,15 @@ export class Judge {
     for (const [index, placement] of message.plan.placements.entries()) {
       later.judging(placement);
       yield whole === undefined
-        ? this.#placement(message, { placement, index }, later)
+        ? (refusedForVolumes(this.#deps.cluster, message, placementId(index), placement) ??
+          this.#placement(message, { placement, index }, later))
         : refusedBin(message, placementId(index), placement, [whole]);
     }
     for (const [index, bin] of message.plan.newNodes.entries()) {
       later.judging(bin);
       yield whole === undefined
-        ? this.#newNode(message, { bin, index }, later)
+        ? (refusedForVolumes(this.#deps.cluster, message, bin.id, bin) ??
+          this.#newNode(message, { bin, index }, later))
         : refusedBin(message, bin.id, bin, [whole]);
     }
   }

@@ -134,19 +134,19 @@ export class RoundReport {
     this.#held(bin);
   }
 
-  /** Names the pods for which nodes were bought in vain: Event, log and metric for each. */
+  /** Names the pods that get no node for a reason of their own: an Event and a log line each. */
   #held({ heldPodUids = [], reasons }: RefusedBin): void {
     const { cluster, events, log, metrics } = this.#deps;
     for (const uid of heldPodUids) {
       const pod = cluster.pods.get(uid);
       const why = reasons.find(({ values }) => values['podUid'] === uid);
-      metrics.count('dovetail_pods_held_total');
+      if (why?.code === 'no-progress') metrics.count('dovetail_pods_held_total');
       if (pod === undefined || why === undefined) continue;
-      log.warn('no-progress', why.message, why.values);
+      log.warn(why.code, why.message, why.values);
       events.record({
         about: aboutPod(pod),
         type: 'Warning',
-        reason: 'NoProgress',
+        reason: why.code === 'no-progress' ? 'NoProgress' : 'VolumesUnknown',
         message: `${why.message}. Remedy: ${why.remedy ?? ''}`,
       });
     }

@@ -24,10 +24,7 @@ const claimCarrying = (name: string, carried = intent): NodeClaim =>
   claimValue(name, { annotations: { [annotations.launchIntent]: renderIntent(carried) } });
 
 const arbitraryOverride = fc
-  .record(
-    { instanceType: fc.string(), subnetId: fc.string(), zone: fc.string(), priority: fc.nat() },
-    { requiredKeys: ['instanceType', 'subnetId', 'zone'] },
-  )
+  .record({ instanceType: fc.string(), subnetId: fc.string(), zone: fc.string() })
   .map((override) => ({ ...override }));
 const arbitraryContent = fc.record({
   attempt: fc.integer({ min: 1, max: 20 }),

@@ -23,7 +23,7 @@ export type LaunchIntent = {
 };
 
 /** An override as a row: the annotation of a wide intent would otherwise pass 100 kB. */
-type Compact = readonly [type: string, subnet: string, zone: string, priority?: number];
+type Compact = readonly [type: string, subnet: string, zone: string];
 
 const contentOf = (intent: Omit<LaunchIntent, 'id'>): string =>
   canonicalJson({
@@ -34,11 +34,11 @@ const contentOf = (intent: Omit<LaunchIntent, 'id'>): string =>
       ...intent.request,
       configs: intent.request.configs.map(({ launchTemplateName, overrides }) => ({
         launchTemplateName,
-        overrides: overrides.map((each): Compact =>
-          each.priority === undefined
-            ? [each.instanceType, each.subnetId, each.zone]
-            : [each.instanceType, each.subnetId, each.zone, each.priority],
-        ),
+        overrides: overrides.map(({ instanceType, subnetId, zone }): Compact => [
+          instanceType,
+          subnetId,
+          zone,
+        ]),
       })),
     },
   });
@@ -86,11 +86,10 @@ export function parseIntent(
   };
   const configs = value.request.configs.map(({ launchTemplateName, overrides }) => ({
     launchTemplateName,
-    overrides: overrides.map(([instanceType, subnetId, zone, priority]) => ({
+    overrides: overrides.map(([instanceType, subnetId, zone]) => ({
       instanceType,
       subnetId,
       zone,
-      ...(priority === undefined ? {} : { priority }),
     })),
   }));
   return { id, ...value, request: { ...value.request, configs } };

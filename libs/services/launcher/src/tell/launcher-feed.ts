@@ -183,7 +183,7 @@ export class LauncherFeed {
       for (const uid of holdersToCompare(this.#deps.cluster)) this.#changedHolders.add(uid);
       this.#changed.raise();
       const { head, promises } = this.#isComplete;
-      this.#mirror.reconcile({ complete: head && promises });
+      this.#mirror.reconcile({ complete: () => head && promises });
     }
   }
 

@@ -36,8 +36,11 @@ export async function pending(...objects: readonly KubeObject[]): Promise<void> 
   await planned(objects);
 }
 
-export async function planned(objects: readonly KubeObject[]): Promise<void> {
-  self.launcher('one');
+export async function planned(
+  objects: readonly KubeObject[],
+  launcher: Parameters<LauncherStage['launcher']>[1] = {},
+): Promise<void> {
+  self.launcher('one', launcher);
   await self.planningPossible();
   await self.kube.create(kubeResources.storageClasses, {
     apiVersion: 'storage.k8s.io/v1',

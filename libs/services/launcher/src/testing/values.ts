@@ -14,7 +14,7 @@ export const spotRequest: IntentRequest = {
       launchTemplateName: 'dovetail/1',
       overrides: [
         { instanceType: 'm5.large', subnetId: 'subnet-1', zone: 'a' },
-        { instanceType: 'm5.xlarge', subnetId: 'subnet-1', zone: 'a', priority: 2 },
+        { instanceType: 'm5.xlarge', subnetId: 'subnet-1', zone: 'a' },
       ],
     },
   ],

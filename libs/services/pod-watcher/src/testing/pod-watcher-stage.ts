@@ -14,6 +14,7 @@ import {
 import {
   type Bus,
   BusError,
+  type KubeApi,
   kubeResources,
   noVitals,
   type Service,
@@ -47,11 +48,15 @@ export class PodWatcherStage extends Stage {
   }
 
   /** Starts a pod-watcher that leads in this epoch until its `end` is called. */
-  watcher(epoch: number, config: Partial<PodWatcherConfig> = {}): RunningPodWatcher {
+  watcher(
+    epoch: number,
+    config: Partial<PodWatcherConfig> = {},
+    kube: KubeApi = this.kube,
+  ): RunningPodWatcher {
     const office = new Stopper(this.stop.signal);
     const view = createPodWatcher(
       {
-        kube: this.kube,
+        kube,
         connection: { answered: () => this.answered },
         channel: this.channelOf('pod-watcher', this.#refusingBus()),
         leadership: leading(epoch, office),

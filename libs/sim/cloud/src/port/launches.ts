@@ -52,11 +52,8 @@ const inputOf = (request: FleetRequest): FleetInput => ({
   clientToken: request.clientToken,
   capacityType: request.capacityType,
   capacity: request.count,
-  spotStrategy:
-    request.capacityType === 'spot' && request.allocation !== 'prioritized'
-      ? request.allocation
-      : 'lowest-price',
-  onDemandStrategy: request.allocation === 'prioritized' ? 'prioritized' : 'lowest-price',
+  spotStrategy: request.capacityType === 'spot' ? request.allocation : 'lowest-price',
+  onDemandStrategy: 'lowest-price',
   configs: request.configs.map(({ launchTemplateName, overrides }) => ({
     template: { name: launchTemplateName, version: '$Latest' },
     overrides,
