@@ -76,6 +76,7 @@ class Standing {
       clock: systemClock,
       log: createLog({ service: 'bench', level: 'warn' }),
       metrics,
+      scraped: metrics,
       vitals: noVitals,
       hash: systemHash,
       leadership: leading(1),

@@ -202,6 +202,12 @@ const cases: readonly Case[] = [
     bad: ['-1', '101', 'one'],
   },
   {
+    value: 'settings.disableClusterStateObservability',
+    read: byStart('reaper', 'DISABLE_CLUSTER_STATE_OBSERVABILITY'),
+    good: ['true', 'false'],
+    bad: ['yes'],
+  },
+  {
     value: 'logLevel',
     read: commonSettings.logLevel.parse,
     good: ['debug', 'info', 'warn', 'error'],

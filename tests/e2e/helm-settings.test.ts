@@ -54,6 +54,7 @@ const ownValues: Readonly<Record<string, readonly [value: string, other: string,
   CLUSTER_SERVICE_CIDR: ['settings.clusterServiceCidr', '172.20.0.0/16'],
   ISOLATED_VPC: ['settings.isolatedVPC', 'true'],
   VM_MEMORY_OVERHEAD_PERCENT: ['settings.vmMemoryOverheadPercent', '0.05'],
+  DISABLE_CLUSTER_STATE_OBSERVABILITY: ['settings.disableClusterStateObservability', 'true'],
   RESERVED_ENIS: ['settings.reservedENIs', '1'],
   FEATURE_GATES: [
     'settings.featureGates',

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { labelsIn, metricLabels, metricsIn } from '@dovetail/test-support/metrics-page';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 
@@ -22,39 +23,14 @@ const rules = (parse(read('deploy/prometheus/dovetail.rules.yaml')) as Rules).gr
   (group) => group.rules,
 );
 
-/** The names and labels of all metrics, as the reference page has them. */
-const metrics = new Map(
-  [
-    ...read('docs/reference/metrics.md').matchAll(
-      /^\| `((?:karpenter|dovetail)_\w+)` \|[^|]*\|[^|]*\|([^|]*)\|/gm,
-    ),
-  ].map(([, name = '', labels = '']) => [
-    name,
-    [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label),
-  ]),
-);
-/** Labels that Prometheus adds: the bound of a bucket, and the process that was scraped. */
-const prometheusLabels = ['le', 'instance'];
-/** Every metric with a label that any rule may use, for the sums of that metric. */
-const labelsIn = (expr: string): readonly string[] =>
-  [...expr.matchAll(/ by \(([^)]*)\)|\{(\w+)=/g)].flatMap(([, by, label]) =>
-    (by ?? label ?? '')
-      .split(',')
-      .map((one) => one.trim())
-      .filter((one) => !prometheusLabels.includes(one)),
-  );
-
 test.each(rules.map((rule) => [rule.alert, rule] as const))(
   '%s is a rule that can fire',
   (_name, rule) => {
-    // A histogram is asked by the counts of its buckets.
-    const names = (rule.expr.match(/(?:karpenter|dovetail)_\w+/g) ?? []).map((name) =>
-      name.replace(/_bucket$/, ''),
-    );
+    const names = metricsIn(rule.expr);
     expect(names).not.toEqual([]);
-    for (const name of names) expect([...metrics.keys()]).toContain(name);
+    for (const name of names) expect([...metricLabels.keys()]).toContain(name);
     for (const label of labelsIn(rule.expr))
-      expect(names.flatMap((name) => metrics.get(name) ?? [])).toContain(label);
+      expect(names.flatMap((name) => metricLabels.get(name) ?? [])).toContain(label);
     for (const [open, close] of ['()', '[]', '{}'].map((pair) => [...pair]))
       expect(rule.expr.split(open ?? '').length).toBe(rule.expr.split(close ?? '').length);
     expect(rule.for ?? '5m').toMatch(/^[0-9]+[smh]$/);

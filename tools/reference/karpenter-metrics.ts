@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 
+import { karpenterPanelRows } from '../dashboards/karpenter.js';
 import type { KarpenterMetric } from './karpenter-source.js';
-import { type Metric, metricsOf } from './metrics.js';
+import { type Metric, metricsOf, shortened } from './metrics.js';
 
 const karpenter = JSON.parse(
   readFileSync(new URL('karpenter-1.15-metrics.json', import.meta.url), 'utf8'),
@@ -9,7 +10,8 @@ const karpenter = JSON.parse(
 
 const notBuilt = 'not written yet';
 const reboots = 'Dovetail repairs a node by replacing it, and reboots none';
-const alphaTimes = 'not written yet; alpha in Karpenter';
+const alphaTimes =
+  'alpha in Karpenter: no service knows both when a pod was first planned and when it started';
 
 /** Why a metric of Karpenter is missing, or is not the same, by the end of its name. */
 const reasons: Readonly<Record<string, string>> = {
@@ -20,47 +22,27 @@ const reasons: Readonly<Record<string, string>> = {
     "its labels name Karpenter's controllers; `dovetail_create_fleet_seconds` has the launches",
   cloudprovider_errors_total:
     "its labels name Karpenter's controllers; `dovetail_create_fleet_failures_total` has the launches",
-  cloudprovider_instance_termination_failures_total: notBuilt,
-  cloudprovider_instance_type_cpu_cores: notBuilt,
-  cloudprovider_instance_type_memory_bytes: notBuilt,
-  cloudprovider_instance_type_offering_available: notBuilt,
-  cloudprovider_instance_type_offering_price_estimate: notBuilt,
-  cluster_state_node_count: notBuilt,
   cluster_state_synced:
     'a service is not ready (`/readyz`) until its watches have shown everything',
   cluster_state_unsynced_time_seconds:
     'a service is not ready (`/readyz`) until its watches have shown everything',
-  cluster_utilization_percent: notBuilt,
   ec2nodeclasses_userdata_bytes: notBuilt,
-  nodepools_cost_total: notBuilt,
   nodepools_cost_tracker_errors_total:
     'there is no tracker that can fail: prices are on the claims',
-  nodes_allocatable: notBuilt,
-  nodes_current_lifetime_seconds: notBuilt,
-  nodes_lifetime_duration_seconds: notBuilt,
   nodes_reboot_duration_seconds: reboots,
   nodes_reboot_recovery_duration_seconds: reboots,
   nodes_reboots_total: reboots,
-  nodes_system_overhead: notBuilt,
   nodes_total_daemon_limits: 'no service reads limits of pods',
-  nodes_total_daemon_requests: notBuilt,
   nodes_total_pod_limits: 'no service reads limits of pods',
-  nodes_total_pod_requests: notBuilt,
   pod_deletion_cost_nodes_with_pending_annotation_writes:
     'Dovetail writes no deletion cost on pods',
   pod_deletion_cost_pod_annotation_writes_total: 'Dovetail writes no deletion cost on pods',
-  pods_bound_duration_seconds: alphaTimes,
-  pods_drained_total: notBuilt,
   pods_provisioning_bound_duration_seconds: alphaTimes,
   pods_provisioning_scheduling_undecided_time_seconds: alphaTimes,
   pods_provisioning_startup_duration_seconds: alphaTimes,
   pods_provisioning_unbound_time_seconds: alphaTimes,
   pods_provisioning_unstarted_time_seconds: alphaTimes,
   pods_scheduling_decision_duration_seconds: alphaTimes,
-  pods_startup_duration_seconds: notBuilt,
-  pods_state: notBuilt,
-  pods_unbound_time_seconds: alphaTimes,
-  pods_unstarted_time_seconds: alphaTimes,
   scheduler_ignored_pods_count: notBuilt,
   scheduler_pending_pods_by_effective_zone_count: notBuilt,
   scheduler_queue_depth:
@@ -75,11 +57,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Names as code. */
-const shown = (labels: readonly string[]): string => labels.map((one) => `\`${one}\``).join(', ');
-
-/** The labels of a row. Metrics of nodes have forty, which one paragraph of the page lists. */
-const shortened = (labels: readonly string[]): string =>
-  labels.length > 20 ? 'labels of nodes' : shown(labels);
+const shown = (names: readonly string[]): string => names.map((one) => `\`${one}\``).join(', ');
 
 function rowOf({ name, kind, labels }: KarpenterMetric, ours: Metric | undefined): string {
   const key = name.replace(/^karpenter_/, '');
@@ -122,6 +100,18 @@ Karpenter 1.15 has no Provisioners, so it has no such metrics.
 |---|---|---|---|
 ${rows.join('\n')}
 
-The labels of nodes are ${shown(nodeLabels)}. \`nodes_current_lifetime_seconds\` is without \`resource_type\`.
+## Labels of nodes
+
+${shown(nodeLabels)}. \`nodes_current_lifetime_seconds\` is without \`resource_type\`.
+
+## Karpenter's dashboards
+
+Karpenter's documentation has two dashboards for Grafana. This table lists the metrics of their panels. A test scrapes a running lab
+and sees that each metric below with *yes* has data with all of these labels. [Dovetail's own dashboards](../guides/dashboards.md)
+have more.
+
+| dashboard | panel | metric | labels | drawn |
+|---|---|---|---|---|
+${karpenterPanelRows().join('\n')}
 `;
 }

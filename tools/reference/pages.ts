@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
+import { dashboardFiles } from '../dashboards/dashboards.js';
 import { chartReadme } from './chart-readme.js';
 import { customResourcesPage } from './custom-resources.js';
 import { karpenterMetricsPage } from './karpenter-metrics.js';
@@ -14,14 +15,15 @@ const read = (path: string): string =>
 /** The sources whose tables the services register. */
 const metricTables = [
   'libs/runtime/src/shell.ts',
+  'libs/services/reaper/src/observe/metrics.ts',
   ...['kit', 'launcher', 'pod-watcher', 'reaper', 'solver'].map(
     (service) => `libs/services/${service}/src/metrics.ts`,
   ),
 ];
 
 /**
- * The pages of docs/reference, the README of the chart, and a module, that are written from the
- * code, by their paths.
+ * The pages of docs/reference, the dashboards, the README of the chart, and a module, that are
+ * written from the code, by their paths.
  */
 export const referencePages = (): ReadonlyMap<string, string> =>
   new Map([
@@ -36,6 +38,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'deploy/helm/dovetail/files/dovetail.rules.yaml',
       read('deploy/prometheus/dovetail.rules.yaml'),
     ],
+    ...dashboardFiles(),
     ['deploy/helm/dovetail/README.md', chartReadme(read('deploy/helm/dovetail/values.yaml'))],
     ['docs/reference/metrics.md', metricsPage(metricTables.map(read))],
     ['docs/reference/karpenter-metrics.md', karpenterMetricsPage(metricTables.map(read))],

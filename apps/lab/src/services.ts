@@ -195,7 +195,7 @@ function sharedBy(given: Settings): Shared {
 async function served(
   service: Service,
   name: string,
-  pages: { readonly render: () => Promise<string>; readonly contentType: string },
+  pages: { readonly render: () => AsyncIterable<string>; readonly contentType: string },
   at: { readonly host: string; readonly log: Log },
 ): Promise<Service> {
   await serveHealth(
@@ -221,6 +221,7 @@ function surroundings(
   return {
     log,
     metrics,
+    scraped: metrics,
     vitals: noVitals,
     clock,
     kube,

@@ -45,6 +45,13 @@ const settings = {
     fallback: defaultReaperConfig.legacyNodeRepair,
     parse: yesOrNo,
   },
+  disableClusterStateObservability: {
+    env: 'DISABLE_CLUSTER_STATE_OBSERVABILITY',
+    flag: 'disable-cluster-state-observability',
+    help: 'true: no metrics of single nodes and pods. They are about 13 kB a node and 250 bytes a pod in each scrape: set it above a thousand nodes.',
+    fallback: !defaultReaperConfig.observesClusterState,
+    parse: yesOrNo,
+  },
   ...keepingSettings,
   consolidationMovePauseMs: {
     env: 'CONSOLIDATION_MOVE_PAUSE',
@@ -108,7 +115,14 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };
   const { serverClock } = api;
-  const deps = { kube, urgentKube: shell.watched(api.urgent), serverClock, cloud, ...around };
+  const deps = {
+    kube,
+    scraped: metrics,
+    urgentKube: shell.watched(api.urgent),
+    serverClock,
+    cloud,
+    ...around,
+  };
   const service = createReaper(
     { ...deps, ...queueOf(aws, given.interruptionQueue) },
     { clusterName, ...configOf(shell.settings) },
@@ -133,7 +147,15 @@ function configOf(given: Shell<typeof settings>['settings']) {
     moveCostMicrosPerHour: Math.round(given.consolidationMoveCost * 1e6),
   };
   const { gates } = featureGates ?? {};
-  return { ...defaultReaperConfig, consolidation, legacyNodeRepair, ...gates, disruption };
+  const observesClusterState = !given.disableClusterStateObservability;
+  return {
+    ...defaultReaperConfig,
+    observesClusterState,
+    consolidation,
+    legacyNodeRepair,
+    ...gates,
+    disruption,
+  };
 }
 
 /** The queue of interruption notices, if one is named. */

@@ -5,6 +5,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { isLoopback, serveHealth } from './health.js';
 
+/** A page of one part. */
+async function* partsOf(text: string): AsyncGenerator<string> {
+  yield await Promise.resolve(text);
+}
 const quiet = (): void => undefined;
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 let ready: Readiness = {};
@@ -17,7 +21,7 @@ beforeEach(async () => {
     debugState: () => ({ pods: new Map([['a', 1]]), zones: new Set(['z']) }),
     explain: (name: string) => (name === 'n1' ? { node: 'n1', outcome: 'stays' } : undefined),
   };
-  const metricsText = () => Promise.resolve('pods 1\n');
+  const metricsText = () => partsOf('pods 1\n');
   server = await serveHealth(
     {
       service,
@@ -39,7 +43,7 @@ const get = (page: string): Promise<Response> =>
 test('a service that listens on :: is reached over IPv6 and IPv4', async () => {
   const service = { ready: () => ({}), debugState: () => ({}) };
   const both = await serveHealth(
-    { service, metricsText: () => Promise.resolve(''), metricsType: 'text/plain' },
+    { service, metricsText: () => partsOf(''), metricsType: 'text/plain' },
     { port: 0, host: '::', log },
   );
   const statuses = await Promise.all(
@@ -74,7 +78,7 @@ describe('the debug state is shown to callers of the same host only', () => {
     const open = await serveHealth(
       {
         service: { ready: () => ({}), debugState: () => ({ secret: 1 }) },
-        metricsText: () => Promise.resolve('pods 1\n'),
+        metricsText: () => partsOf('pods 1\n'),
         metricsType: 'text/plain',
       },
       { port: 0, host: '0.0.0.0', log },
@@ -144,7 +148,7 @@ describe('the explanation of a node', () => {
     const other = await serveHealth(
       {
         service: { ready: () => ({}), debugState: () => ({}) },
-        metricsText: () => Promise.resolve(''),
+        metricsText: () => partsOf(''),
         metricsType: 'text/plain',
       },
       { port: 0, host: '127.0.0.1', log },

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+
 import { type Log, messageOf, type Service } from '@dovetail/core-ports';
 import { fastify, type FastifyInstance } from 'fastify';
 
@@ -9,8 +11,8 @@ export type HealthView = {
   readonly service: Pick<Service, 'ready' | 'debugState' | 'explain'>;
   /** Absent: every loop counts as well. */
   readonly vitals?: Pick<ProcessVitals, 'hung'>;
-  /** All metrics in Prometheus' text format. */
-  readonly metricsText: () => Promise<string>;
+  /** All metrics in Prometheus' text format, in parts. */
+  readonly metricsText: () => AsyncIterable<string>;
   /** The content type of that text. */
   readonly metricsType: string;
 };
@@ -37,7 +39,7 @@ export async function serveHealth(
     await reply.code(ready ? 200 : 503).send({ ready, conditions });
   });
   server.get('/metrics', async (_request, reply) =>
-    reply.type(metricsType).send(await metricsText()),
+    reply.type(metricsType).send(Readable.from(metricsText())),
   );
   serveDebug(server, service);
   await listen(server, options);

@@ -1,3 +1,5 @@
+import { text } from 'node:stream/consumers';
+
 import type { MetricDefinitions } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
@@ -20,7 +22,7 @@ const definitions: MetricDefinitions = {
 
 describe('metrics', () => {
   test('a defined metric and its known labels are 0 before anything is counted', async () => {
-    const lines = (await createMetrics(definitions).render()).split('\n');
+    const lines = (await text(createMetrics(definitions).render())).split('\n');
     expect(lines).toEqual(
       expect.arrayContaining([
         'plain_total 0',
@@ -40,11 +42,11 @@ describe('metrics', () => {
     metrics.set('stopped', 1, { brake: 'many' });
     metrics.count('plain_total');
     resetGauges(Object.keys(definitions));
-    const text = await render();
-    expect(text).toContain('\nwaiting 0\n');
-    expect(text).not.toContain('usage{');
-    expect(text).toContain('stopped{brake="many"} 0\n');
-    expect(text).toContain('\nplain_total 1\n');
+    const page = await text(render());
+    expect(page).toContain('\nwaiting 0\n');
+    expect(page).not.toContain('usage{');
+    expect(page).toContain('stopped{brake="many"} 0\n');
+    expect(page).toContain('\nplain_total 1\n');
   });
 
   test('what was shown of an object that is gone is taken back, and the rest stays', async () => {
@@ -52,31 +54,31 @@ describe('metrics', () => {
     metrics.set('usage', 3, { nodepool: 'gone' });
     metrics.set('usage', 4, { nodepool: 'kept' });
     metrics.remove('usage', { nodepool: 'gone' });
-    const text = await render();
-    expect(text).not.toContain('gone');
-    expect(text).toContain('usage{nodepool="kept"} 4\n');
+    const page = await text(render());
+    expect(page).not.toContain('gone');
+    expect(page).toContain('usage{nodepool="kept"} 4\n');
   });
 
   test('a summary shows the quantiles, the sum and the count of what was observed', async () => {
     const { metrics, render } = createMetrics(definitions);
     for (const seconds of [1, 2, 3])
       metrics.observe('ended_seconds', seconds, { nodepool: 'default' });
-    const text = await render();
-    expect(text).toContain('# TYPE ended_seconds summary\n');
+    const page = await text(render());
+    expect(page).toContain('# TYPE ended_seconds summary\n');
     for (const [quantile, seconds] of [
       ['0', 1],
       ['0.5', 2],
       ['1', 3],
     ] as const)
-      expect(text).toMatch(
+      expect(page).toMatch(
         new RegExp(`ended_seconds{(?=.*quantile="${quantile}").*} ${seconds}\n`),
       );
-    expect(text).toContain('ended_seconds_sum{nodepool="default"} 6\n');
-    expect(text).toContain('ended_seconds_count{nodepool="default"} 3\n');
+    expect(page).toContain('ended_seconds_sum{nodepool="default"} 6\n');
+    expect(page).toContain('ended_seconds_count{nodepool="default"} 3\n');
   });
 
   test('no gauge has the name of a counter', async () => {
-    const text = await createMetrics(definitions).render();
-    expect(text).not.toMatch(/^# TYPE \w+_total gauge$/m);
+    const page = await text(createMetrics(definitions).render());
+    expect(page).not.toMatch(/^# TYPE \w+_total gauge$/m);
   });
 });

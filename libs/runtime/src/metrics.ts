@@ -1,5 +1,12 @@
-import type { MetricDefinition, MetricDefinitions, Metrics } from '@dovetail/core-ports';
+import type {
+  MetricDefinition,
+  MetricDefinitions,
+  Metrics,
+  ScrapedMetrics,
+} from '@dovetail/core-ports';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
+
+import { ScrapedGauges } from './scraped-gauges.js';
 
 /**
  * Seconds, in the spirit of Karpenter's histograms: fine below a second, coarse up to ten minutes.
@@ -38,7 +45,8 @@ class SeriesByName {
   constructor(registry: Registry, definitions: MetricDefinitions) {
     this.#registry = registry;
     this.#definitions = definitions;
-    for (const [name, { kind }] of Object.entries(definitions)) {
+    for (const [name, { kind, atScrape }] of Object.entries(definitions)) {
+      if (atScrape) continue;
       this.find(name, kind);
       this.#zero(name);
     }
@@ -107,8 +115,9 @@ class SeriesByName {
 
 /** The metrics of a process, and the page that shows them. */
 export type ProcessMetrics = {
-  readonly metrics: Metrics;
-  readonly render: () => Promise<string>;
+  readonly metrics: Metrics & ScrapedMetrics;
+  /** The page, in parts of bounded size. Other work has its turn between two of them. */
+  readonly render: () => AsyncGenerator<string>;
   readonly contentType: string;
   /**
    * Empties the gauges of these names. A replica that no longer leads calls it: what it measured as
@@ -126,17 +135,22 @@ export function createMetrics(definitions: MetricDefinitions = {}): ProcessMetri
   collectDefaultMetrics({ register: registry });
   for (const name of misnamedDefaults) registry.removeSingleMetric(name);
   const series = new SeriesByName(registry, definitions);
-  const metrics: Metrics = {
+  const scraped = new ScrapedGauges(definitions);
+  const metrics: Metrics & ScrapedMetrics = {
     count: (name, labels = {}, by = 1) =>
       (series.find(name, 'counter', labels) as Counter).inc({ ...labels }, by),
     set: (name, value, labels = {}) => series.set(name, value, labels),
+    show: (name, samples) => scraped.show(name, samples),
     remove: (name, labels = {}) => series.remove(name, labels),
     observe: (name, value, labels = {}) =>
       (series.find(name, 'histogram', labels) as Histogram | Summary).observe({ ...labels }, value),
   };
   return {
     metrics,
-    render: () => registry.metrics(),
+    render: async function* render() {
+      yield await registry.metrics();
+      yield* scraped.render();
+    },
     contentType: registry.contentType,
     resetGauges: (names) => series.resetGauges(names),
   };

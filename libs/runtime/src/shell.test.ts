@@ -1,3 +1,5 @@
+import { text } from 'node:stream/consumers';
+
 import { expect, test } from 'vitest';
 
 import { createMetrics } from './metrics.js';
@@ -8,7 +10,7 @@ test('each page of metrics says by which Leases the process leads at that moment
   let held = false;
   const leaders = new Map([['dovetail-reaper', { held: () => held }]]);
   const page = withLeaders({ leaders, metrics }, render);
-  expect(await page()).toContain('dovetail_leader{lease="dovetail-reaper"} 0\n');
+  expect(await text(page())).toContain('dovetail_leader{lease="dovetail-reaper"} 0\n');
   held = true;
-  expect(await page()).toContain('dovetail_leader{lease="dovetail-reaper"} 1\n');
+  expect(await text(page())).toContain('dovetail_leader{lease="dovetail-reaper"} 1\n');
 });

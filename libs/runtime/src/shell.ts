@@ -8,6 +8,7 @@ import type {
   Log,
   MetricDefinitions,
   Metrics,
+  ScrapedMetrics,
   Service,
 } from '@dovetail/core-ports';
 
@@ -31,7 +32,7 @@ export type SettingsTable = Record<string, Setting<unknown>>;
 export type Shell<S extends SettingsTable> = {
   readonly settings: SettingsOf<S>;
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: Metrics & ScrapedMetrics;
   readonly clock: Clock;
   /** Watches over the turns of the loops; /healthz fails while one is hung. */
   readonly vitals: ProcessVitals;
@@ -133,8 +134,10 @@ export function runService<S extends SettingsTable>(
   return runMain(main, (code) => process.exit(code));
 }
 
+type MetricsPage = ProcessMetrics['render'];
+
 /** Renders the metrics with the longest hold of the event loop since the last one, and the heap. */
-function withHeldLoop(metrics: Metrics, render: () => Promise<string>): () => Promise<string> {
+function withHeldLoop(metrics: Metrics, render: MetricsPage): MetricsPage {
   const takeHeldMs = watchHeldLoop();
   return () => {
     metrics.set('dovetail_event_loop_held_max_seconds', takeHeldMs() / 1_000);
@@ -152,7 +155,7 @@ type Leaders = {
 
 /** Renders the metrics with what the process leads at that moment. */
 export const withLeaders =
-  ({ leaders, metrics }: Leaders, render: () => Promise<string>): (() => Promise<string>) =>
+  ({ leaders, metrics }: Leaders, render: MetricsPage): MetricsPage =>
   () => {
     for (const [lease, leadership] of leaders)
       metrics.set('dovetail_leader', leadership.held() ? 1 : 0, { lease });

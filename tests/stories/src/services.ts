@@ -72,7 +72,8 @@ function around(
   { life, clock, settings }: Process & { readonly settings: Settings },
 ) {
   const { log, metrics } = stage;
-  const deps = { ...life.ports, clock, log, metrics, hash, vitals: noVitals };
+  const scraped = metrics;
+  const deps = { ...life.ports, clock, log, metrics, scraped, hash, vitals: noVitals };
   const leadership = (): Leadership =>
     leaseLeadership({
       ...deps,

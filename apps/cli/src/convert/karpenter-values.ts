@@ -116,7 +116,10 @@ const settings = under('settings', {
   enableZonalShift: drop(withoutEffect, false),
   reservedENIs: { usual: '0', to: ['settings.reservedENIs'] },
   ignoreDRARequests: drop(withoutEffect, true),
-  disableClusterStateObservability: drop('such metrics cannot be left out', false),
+  disableClusterStateObservability: {
+    usual: false,
+    to: ['settings.disableClusterStateObservability'],
+  },
   disableDryRun: drop('Dovetail makes no dry run of a class', false),
   amiRefreshInterval: drop('the launcher has intervals of its own', '1m'),
   subnetRefreshInterval: drop('the launcher has intervals of its own', '1m'),

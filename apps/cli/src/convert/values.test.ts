@@ -105,6 +105,11 @@ const taken: readonly (readonly [string, unknown, Values])[] = [
   ['settings.vmMemoryOverheadPercent', 0.05, { settings: { vmMemoryOverheadPercent: 0.05 } }],
   ['settings.interruptionQueue', 'own', { interruptionQueue: 'own' }],
   ['settings.reservedENIs', '1', { settings: { reservedENIs: 1 } }],
+  [
+    'settings.disableClusterStateObservability',
+    true,
+    { settings: { disableClusterStateObservability: true } },
+  ],
   ['settings.featureGates.nodeRepair', true, { settings: { featureGates: { nodeRepair: true } } }],
   [
     'settings.featureGates.spotToSpotConsolidation',
@@ -135,7 +140,6 @@ const told: readonly (readonly [string, unknown, string])[] = [
   ['settings.eksControlPlane', true, 'EKS is asked'],
   ['settings.enableZonalShift', true, 'does not have this feature'],
   ['settings.ignoreDRARequests', false, 'does not have this feature'],
-  ['settings.disableClusterStateObservability', true, 'cannot be left out'],
   ['settings.disableDryRun', true, 'no dry run'],
   ['settings.amiRefreshInterval', '5m', 'intervals of its own'],
   ['settings.subnetRefreshInterval', '5m', 'intervals of its own'],

@@ -15,6 +15,7 @@
   "CLUSTER_ENDPOINT" "settings.clusterEndpoint" "CLUSTER_CA_BUNDLE" "settings.clusterCABundle"
   "CLUSTER_SERVICE_CIDR" "settings.clusterServiceCidr" "ISOLATED_VPC" "settings.isolatedVPC"
   "VM_MEMORY_OVERHEAD_PERCENT" "settings.vmMemoryOverheadPercent" "RESERVED_ENIS" "settings.reservedENIs"
+  "DISABLE_CLUSTER_STATE_OBSERVABILITY" "settings.disableClusterStateObservability"
   "FEATURE_GATES" "settings.featureGates" -}}
 {{- $fixed := list "HTTP_PORT" "LOG_LEVEL_FILE" "REPLICA_NAME" "LEASE_NAMESPACE" "TEST_CLOCK_FILE" -}}
 {{- $component := .component -}}
@@ -121,6 +122,7 @@
 {{- $gates := $settings.featureGates }}
 - name: FEATURE_GATES
   value: NodeRepair={{ $gates.nodeRepair | default false }},SpotToSpotConsolidation={{ $gates.spotToSpotConsolidation | default false }}
+- { name: DISABLE_CLUSTER_STATE_OBSERVABILITY, value: {{ $settings.disableClusterStateObservability | default false | quote }} }
 - { name: INTERRUPTION_QUEUE, value: {{ .root.Values.interruptionQueue | quote }} }
 {{- end }}
 {{- range $name, $value := merge (dict) .block.env .block.extraEnv }}

@@ -48,6 +48,7 @@ export * from './tell/disrupted.js';
 export * from './tell/event-recorder.js';
 export * from './tell/feed-mirror.js';
 export * from './tell/malformed-messages.js';
+export * from './tell/measured-resources.js';
 export { busOutbox, Outbox } from './tell/outbox.js';
 export { outrunEpoch } from './tell/outrun-epoch.js';
 export * from './tell/plan-decision.js';

@@ -23,6 +23,7 @@ import type {
   NetworkDiscovery,
   PodBindings,
   Prices,
+  ScrapedMetrics,
   StreamAdmin,
   UserDataRenderer,
   Vitals,
@@ -51,6 +52,7 @@ export type LauncherDeps = {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly scraped: ScrapedMetrics;
   readonly hash: Hash;
   readonly leadership: Leadership;
   readonly userData: UserDataRenderer;

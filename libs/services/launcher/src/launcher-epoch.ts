@@ -6,6 +6,7 @@ import { admissionText } from './cluster/admission-mark.js';
 import { claimFrom } from './cluster/readings.js';
 import type { LauncherConfig } from './config.js';
 import { followCatalogStream } from './discovery/catalog-stream.js';
+import { showOfferings } from './discovery/offering-samples.js';
 import { type EpochDeps, type EpochParts, epochParts } from './epoch-parts.js';
 import { recordTransitions } from './lifecycle/transitions.js';
 import { livePromises } from './tell/live-promises.js';
@@ -74,6 +75,7 @@ export class LauncherEpoch {
     this.#parts = parts;
     const stop = new Stopper(epochStop);
     const endTransitions = recordTransitions(this.#deps.cluster, parts.events);
+    showOfferings(this.#deps, parts, stop);
     const endChurn = this.#deps.cluster.subscribe((change) => parts.churn.heard(change));
     // A loop that ends or fails ends the others.
     const loops = this.#loops(parts, stop).map((loop) => loop.finally(() => stop.abort()));

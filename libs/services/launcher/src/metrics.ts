@@ -111,10 +111,39 @@ export const launcherMetrics: MetricDefinitions = {
     labels: ['zone', 'zone_id', 'capacity_type', 'reason'],
     help: 'Offerings that a fleet could not launch, by reason',
   },
+  karpenter_cloudprovider_instance_type_cpu_cores: {
+    kind: 'gauge',
+    labels: ['instance_type'],
+    help: 'Virtual CPUs of an instance type, of those that classes of pools can boot',
+    atScrape: true,
+  },
+  karpenter_cloudprovider_instance_type_memory_bytes: {
+    kind: 'gauge',
+    labels: ['instance_type'],
+    help: 'Memory of an instance type as EC2 names it, with the share of the hypervisor',
+    atScrape: true,
+  },
+  karpenter_cloudprovider_instance_type_offering_available: {
+    kind: 'gauge',
+    labels: ['instance_type', 'capacity_type', 'zone'],
+    help: '1 for an offering that may be launched now, 0 for one that is avoided or has no subnet or price',
+    atScrape: true,
+  },
+  karpenter_cloudprovider_instance_type_offering_price_estimate: {
+    kind: 'gauge',
+    labels: ['instance_type', 'capacity_type', 'zone'],
+    help: 'Price of an offering in US dollars an hour, as plans count it',
+    atScrape: true,
+  },
+  karpenter_nodepools_cost_total: {
+    kind: 'gauge',
+    labels: ['nodepool'],
+    help: 'US dollars an hour of the instances of a pool, at the prices of their launch',
+  },
   karpenter_nodepools_usage: {
     kind: 'gauge',
     labels: ['nodepool', 'resource_type'],
-    help: 'Sum of the resources of the nodes of a pool, by resource',
+    help: 'Sum of the resources of the nodes of a pool, by resource: cpu in cores, memory and storage in bytes, nodes as a count',
   },
   karpenter_provisioner_usage: {
     kind: 'gauge',
@@ -129,6 +158,6 @@ export const launcherMetrics: MetricDefinitions = {
   karpenter_nodepools_limit: {
     kind: 'gauge',
     labels: ['nodepool', 'resource_type'],
-    help: 'Limits of a pool, by resource',
+    help: 'Limits of a pool, by resource, in the units of its usage',
   },
 };

@@ -22,6 +22,11 @@ export type ReaperConfig = {
   readonly consolidation: 'none' | 'delete' | 'replace' | 'all' | 'search';
   /** Whether a Spot node replaces a Spot node: Karpenter's gate SpotToSpotConsolidation. */
   readonly spotToSpot: boolean;
+  /**
+   * Whether metrics of every node and pod are shown. Karpenter does, too, unless
+   * `DISABLE_CLUSTER_STATE_OBSERVABILITY` is set.
+   */
+  readonly observesClusterState: boolean;
   readonly disruption: DisruptionConfig;
   readonly termination: TerminationConfig;
   readonly interruption: InterruptionConfig;
@@ -228,6 +233,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   legacyNodeRepair: false,
   consolidation: 'all',
   spotToSpot: false,
+  observesClusterState: true,
   disruption: {
     passIntervalMs: 10_000,
     passPauseMs: 500,

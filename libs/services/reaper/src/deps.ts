@@ -17,6 +17,7 @@ import type {
   Log,
   Metrics,
   PodEvictions,
+  ScrapedMetrics,
   ServerClock,
   Terminations,
   Vitals,
@@ -51,6 +52,7 @@ export type ReaperDeps = {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly scraped: ScrapedMetrics;
   readonly hash: Hash;
   readonly leadership: Leadership;
   /** Watches over the turns of the loops. */

@@ -1,6 +1,12 @@
 import type { MetricDefinitions } from '@dovetail/core-ports';
 import { disruptedMetrics, eventMetrics, kubeMetrics, outboxMetrics } from '@dovetail/service-kit';
 
+import { observedMetrics } from './observe/metrics.js';
+
+const minuteSeconds = 60;
+const hourSeconds = 60 * minuteSeconds;
+const daySeconds = 24 * hourSeconds;
+
 /**
  * Every metric of the reaper with its help text: Karpenter's names where the meaning is the same,
  * `dovetail_*` for the rest.
@@ -10,6 +16,7 @@ export const reaperMetrics: MetricDefinitions = {
   ...eventMetrics,
   ...kubeMetrics,
   ...outboxMetrics,
+  ...observedMetrics,
   karpenter_nodeclaims_unhealthy_disrupted_total: {
     kind: 'counter',
     labels: ['condition', 'nodepool', 'capacity_type', 'image_id', 'termination_mode'],
@@ -44,6 +51,22 @@ export const reaperMetrics: MetricDefinitions = {
     kind: 'summary',
     labels: ['nodepool'],
     help: 'From the deletion of a node to the end of its finalizer',
+  },
+  karpenter_nodes_lifetime_duration_seconds: {
+    kind: 'histogram',
+    labels: ['nodepool'],
+    help: 'From the creation of a node to its end',
+    // Karpenter's.
+    buckets: [
+      ...[15, 30, 45].map((minutes) => minutes * minuteSeconds),
+      ...[1, 2, 4, 6, 8, 10, 12, 16, 20].map((hours) => hours * hourSeconds),
+      ...[1, 2, 3, 5, 10, 15, 20, 25, 30].map((days) => days * daySeconds),
+    ],
+  },
+  karpenter_cloudprovider_instance_termination_failures_total: {
+    kind: 'counter',
+    labels: ['zone', 'zone_id'],
+    help: 'Instances that EC2 refused to end, or did not answer for',
   },
   karpenter_nodepools_allowed_disruptions: {
     kind: 'gauge',
@@ -105,6 +128,11 @@ export const reaperMetrics: MetricDefinitions = {
     kind: 'counter',
     labels: ['reason', 'nodepool', 'capacity_type', 'consolidation_policy', 'termination_mode'],
     help: 'Pods that need another place because their node was disrupted, by what their node is counted by',
+  },
+  karpenter_pods_drained_total: {
+    kind: 'counter',
+    labels: ['reason'],
+    help: 'Pods that were evicted or deleted as their node was drained, by the reason in their Event',
   },
   karpenter_pods_eviction_requests_total: {
     kind: 'counter',

@@ -18,6 +18,7 @@ import { followNodeDeletion, followPoolDeletion } from './end/follow-deletion.js
 import { Terminator } from './end/terminator.js';
 import { ImpairedInstances } from './interrupt/impaired-instances.js';
 import { Interruptions } from './interrupt/interruptions.js';
+import { observe } from './observe/observation.js';
 import { ClusterIdentity } from './outside/identity.js';
 import { Commands } from './retire/commands.js';
 import { LeftoverTaints } from './retire/leftover-taints.js';
@@ -89,6 +90,7 @@ export class ReaperEpoch {
   async run(epochStop: StopSignal): Promise<void> {
     const stop = new Stopper(epochStop);
     const unsubscribe = this.#followWorld();
+    observe(this.#context, stop);
     try {
       await Promise.all([
         this.#queue.run((claimName) => this.#look(claimName, stop), stop),

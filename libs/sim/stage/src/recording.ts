@@ -1,4 +1,11 @@
-import type { Log, LogFields, Metrics } from '@dovetail/core-ports';
+import type {
+  Log,
+  LogFields,
+  Metrics,
+  MetricSample,
+  MetricSamples,
+  ScrapedMetrics,
+} from '@dovetail/core-ports';
 
 /** A line that was logged. */
 export type LogEntry = {
@@ -58,8 +65,9 @@ const matches = (sample: Sample, metric: string, labels: Sample['labels']): bool
   Object.entries(labels).every(([key, value]) => sample.labels[key] === value);
 
 /** Metrics that keep every sample that was not taken back. */
-export class RecordingMetrics implements Metrics {
+export class RecordingMetrics implements Metrics, ScrapedMetrics {
   readonly samples: Sample[] = [];
+  readonly #sources = new Map<string, () => MetricSamples>();
 
   count(metric: string, labels: Readonly<Record<string, string>> = {}, by = 1): void {
     this.samples.push({ kind: 'count', metric, value: by, labels });
@@ -69,6 +77,17 @@ export class RecordingMetrics implements Metrics {
   }
   observe(metric: string, value: number, labels: Readonly<Record<string, string>> = {}): void {
     this.samples.push({ kind: 'observe', metric, value, labels });
+  }
+
+  /** Keeps the source, for `scraped`. */
+  show(metric: string, samples: () => MetricSamples): () => void {
+    this.#sources.set(metric, samples);
+    return () => this.#sources.delete(metric);
+  }
+
+  /** The samples that a scrape would show now of a gauge that is computed at each scrape. */
+  scraped(metric: string): readonly MetricSample[] {
+    return [...(this.#sources.get(metric)?.() ?? [])].filter((sample) => sample !== undefined);
   }
 
   remove(metric: string, labels: Readonly<Record<string, string>> = {}): void {

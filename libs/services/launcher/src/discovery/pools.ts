@@ -1,4 +1,10 @@
-import { type Condition, type Pool, poolHashAnnotations, poolKey } from '@dovetail/core-api';
+import {
+  type Condition,
+  nodePriceOf,
+  type Pool,
+  poolHashAnnotations,
+  poolKey,
+} from '@dovetail/core-api';
 import { classKey, type Cluster, isRetiring, type UnreadableObject } from '@dovetail/core-cluster';
 import { kubeletProblems } from '@dovetail/core-ec2-model';
 import { formatResources, type Resources, sumResources } from '@dovetail/core-kube-model';
@@ -224,19 +230,29 @@ export class Pools {
     });
   }
 
-  /** Counts the launched claims of the pool, without those that are being given up (Karpenter). */
+  /**
+   * Counts the launched claims of the pool, without those that are being given up (Karpenter). They
+   * have no part in its usage and still cost, until their instance is gone.
+   */
   #usageOf(pool: Pool): { readonly used: Resources; readonly nodes: number } {
     const { cluster } = this.#deps;
-    const launched = cluster.claims
+    const paid = cluster.claims
       .by('pool', poolKey(pool.identity))
-      .filter((claim) => isTrue(claim.conditions, 'Launched'))
-      .filter((claim) => !isRetiring(cluster.nodeOfClaim(claim), claim));
+      .filter((claim) => isTrue(claim.conditions, 'Launched'));
+    const launched = paid.filter((claim) => !isRetiring(cluster.nodeOfClaim(claim), claim));
     const used = sumResources([
       zeroBase,
       ...launched.map((claim) => cluster.nodeOfClaim(claim)?.capacity ?? claim.capacity),
     ]);
-    this.#shown.show(pool, used);
-    return { used, nodes: launched.length };
+    const nodes = launched.length;
+    this.#shown.show(pool, {
+      used: { ...used, nodes },
+      priceMicrosPerHour: paid.reduce(
+        (sum, claim) => sum + (nodePriceOf(claim)?.priceMicrosPerHour ?? 0),
+        0,
+      ),
+    });
+    return { used, nodes };
   }
 
   /** The condition NodeClassReady, by the first cause that applies. */

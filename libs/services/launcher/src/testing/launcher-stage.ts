@@ -80,6 +80,7 @@ export class LauncherStage extends Stage {
       clock: this.clock,
       log: this.log,
       metrics: this.metrics,
+      scraped: this.metrics,
       vitals: noVitals,
       hash,
       userData: userDataRenderer,

@@ -34,7 +34,7 @@ export class Drainer {
     const due = plan.evict.filter((pod) => (this.#asked.get(pod.uid)?.untilMs ?? 0) <= nowMs);
     await Promise.all([
       ...due.map((pod) => this.#evict(node, pod, drain)),
-      ...plan.force.map(({ pod, gracePeriodSeconds }) => this.#force(pod, gracePeriodSeconds)),
+      ...plan.force.map((one) => this.#force(one, drain.reason)),
     ]);
     for (const note of plan.waitingFor.flatMap((waiting) => waiting.note ?? []))
       this.#recordBlocked(node, note);
@@ -67,7 +67,12 @@ export class Drainer {
     return { untilMs: deps.clock.nowMs() + evictionRetryMaxMs, delayMs: evictionRetryMs / 2 };
   }
 
+  #countDrained(reason: string): void {
+    this.#context.deps.metrics.count('karpenter_pods_drained_total', { reason });
+  }
+
   #recordEvicted(pod: Pod, reason: string): void {
+    this.#countDrained(reason);
     this.#context.events.record({
       about: aboutPod(pod),
       type: 'Normal',
@@ -97,13 +102,17 @@ export class Drainer {
     this.#asked.set(pod.uid, { delayMs, untilMs });
   }
 
-  async #force(pod: Pod, gracePeriodSeconds: number): Promise<void> {
+  async #force(
+    { pod, gracePeriodSeconds }: DrainPlan['force'][number],
+    reason: string,
+  ): Promise<void> {
     const { namespace, name, uid } = pod;
     const { kube, urgentKube = kube } = this.#context.deps;
     await urgentKube.delete(
       { resource: kubeResources.pods, namespace, name },
       { uid, gracePeriodSeconds },
     );
+    this.#countDrained(reason);
     this.#context.events.record({
       about: aboutPod(pod),
       type: 'Warning',

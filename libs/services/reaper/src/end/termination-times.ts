@@ -29,6 +29,14 @@ export class TerminationTimes {
     if (!this.#calledMs.has(instanceId)) this.#calledMs.set(instanceId, this.#clock.nowMs());
   }
 
+  /** EC2 did not end the instance of this claim. */
+  failed({ labels: held }: Pick<NodeClaim, 'labels'>): void {
+    this.#metrics.count('karpenter_cloudprovider_instance_termination_failures_total', {
+      zone: held[labels.zone] ?? '',
+      zone_id: held[labels.zoneId] ?? '',
+    });
+  }
+
   /** The claim is released: counts it, with its instance and its node. */
   ended({ claim, node, nowMs, endingSinceMs }: TerminationFacts): void {
     const pool = { nodepool: claim.pool.name };
@@ -50,6 +58,7 @@ export class TerminationTimes {
       );
     if (node === undefined) return;
     this.#metrics.count('karpenter_nodes_terminated_total', { ...pool, zone });
+    observe('karpenter_nodes_lifetime_duration_seconds', (nowMs - node.createdMs) / 1_000);
     if (node.deletionMs !== undefined)
       observe('karpenter_nodes_termination_duration_seconds', tookSeconds);
   }

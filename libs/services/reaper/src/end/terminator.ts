@@ -9,7 +9,7 @@ import {
   terminationStep,
 } from '@dovetail/core-disruption';
 import { formatDuration, isoSeconds, type Node } from '@dovetail/core-kube-model';
-import { kubeResources, type StopSignal } from '@dovetail/core-ports';
+import { CloudError, kubeResources, type StopSignal } from '@dovetail/core-ports';
 import {
   aboutClaim,
   aboutNode,
@@ -255,12 +255,17 @@ export class Terminator {
         reason: isDetached ? 'VolumesDetached' : 'TerminationGracePeriodElapsed',
       });
     }
-    const answer = await this.#context.instances.terminate(id, stop);
+    const answer = await this.#context.instances.terminate(id, stop).catch((error: unknown) => {
+      if (error instanceof CloudError) this.#times.failed(claim);
+      throw error;
+    });
     if (answer.kind === 'later') return { afterMs: answer.afterMs };
-    if (answer.kind === 'refused')
+    if (answer.kind === 'refused') {
+      this.#times.failed(claim);
       throw new Error(
         `EC2 refuses to end ${id} of ${claim.name}: ${answer.awsCode}: ${answer.message}`,
       );
+    }
     this.#times.called(id);
     await this.#setConditions(facts, terminating('InstanceTerminating'));
     return { afterMs: this.#context.config.termination.instancePauseMs };

@@ -93,6 +93,7 @@ export class ReaperStage extends Stage {
       clock: this.clock,
       log: this.log,
       metrics: this.metrics,
+      scraped: this.metrics,
       vitals: noVitals,
       hash,
       leadership: leading(1),
