@@ -5,8 +5,10 @@ export SOLVERS ?= 1
 export CLUSTER_NAME ?= lab
 export REAL ?=
 export AUTOSCALER ?=
+export TAG ?=
+export IMAGE_REPOSITORY ?=
 
-.PHONY: help demo lab lab-down test test-real check bench build
+.PHONY: help demo lab lab-down test test-real check bench build release-check
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
@@ -30,6 +32,9 @@ check: node_modules/.package-lock.json ## format, contracts, types, lint, unused
 
 bench: build ## run the benchmarks (names: npm run bench)
 	@npm run --silent bench
+
+release-check: node_modules/.package-lock.json ## make and check all that a release publishes, in dist/release, and upload nothing (TAG=v0.1.0 IMAGE_REPOSITORY=)
+	@npx tsx tools/release-check.ts
 
 build: node_modules/.package-lock.json
 	@npm run --silent build -- --output-style=static >.build.log 2>&1 || (cat .build.log; exit 1)

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { type KubeResource, kubeResources } from '@dovetail/core-ports';
 import { helmFor, type Rendered, rendererOf, theOne } from '@dovetail/test-support/chart';
+import { roleOf, type Rule } from '@dovetail/test-support/chart-roles';
 import { describe, expect, test } from 'vitest';
 
 /**
@@ -13,11 +14,6 @@ const root = join(import.meta.dirname, '..', '..');
 const helm = await helmFor('rights of the chart');
 const render = rendererOf(helm);
 
-type Rule = {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-};
 type Role = Rendered & { readonly rules: readonly Rule[] };
 
 const sourcesIn = (folder: string): string =>
@@ -81,6 +77,18 @@ const kindsOf = (rules: readonly Rule[]): readonly string[] =>
     async (service) => {
       const verbs = sorted((await rulesOf(service)).flatMap((rule) => rule.verbs));
       expect(verbs).toEqual(calledIn(ownSource(service)));
+    },
+  );
+
+  test.each(['pod-watcher', 'launcher', 'reaper'])(
+    'the rules by which the stories are played are those of %s',
+    async (service) => {
+      const objects = await render();
+      const rules = [
+        ...(await rulesOf(service)),
+        ...theOne<Role>(objects, 'Role', `-${service}`).rules,
+      ];
+      expect(roleOf(service)).toEqual(rules);
     },
   );
 

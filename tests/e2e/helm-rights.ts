@@ -1,16 +1,9 @@
 import { type KubeResource, kubeResources } from '@dovetail/core-ports';
+import { rightsIn, type Rule, targetOf } from '@dovetail/test-support/chart-roles';
 
 export const services = ['pod-watcher', 'solver', 'launcher', 'reaper'] as const;
 
 export type Service = (typeof services)[number];
-
-/** A rule of a role. */
-export type Rule = {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
-};
 
 const verbs = [
   'get',
@@ -23,27 +16,9 @@ const verbs = [
   'deletecollection',
 ] as const;
 
-/** `pods/eviction`, `nodes`, `nodepools.karpenter.sh/status`: a kind as kubectl writes it. */
-const targetOf = (group: string, resource: string): string => {
-  const [plural = '', subresource] = resource.split('/');
-  const kind = group === '' ? plural : `${plural}.${group}`;
-  return subresource === undefined ? kind : `${kind}/${subresource}`;
-};
-
 /** The rights of rules for every object, as `verb kind`. Those for named objects are left out. */
-export const rightsOf = (rules: readonly Rule[]): readonly string[] => [
-  ...new Set(
-    rules
-      .filter(({ resourceNames }) => resourceNames === undefined)
-      .flatMap((rule) =>
-        rule.apiGroups.flatMap((group) =>
-          rule.resources.flatMap((resource) =>
-            rule.verbs.map((verb) => `${verb} ${targetOf(group, resource)}`),
-          ),
-        ),
-      ),
-  ),
-];
+export const rightsOf = (rules: readonly Rule[]): readonly string[] =>
+  rightsIn(rules.filter(({ resourceNames }) => resourceNames === undefined));
 
 /** Kinds that Dovetail has no use for, which would be worth a theft. */
 const sensitive = [

@@ -78,10 +78,7 @@ const onHostname = (service: string) => ({
   );
 
   test.each([
-    ['clusterName=x', 'this chart calls it cluster.name'],
-    ['clusterEndpoint=https://10.0.0.1', 'this chart calls it settings.clusterEndpoint'],
-    ['aws.defaultInstanceProfile=x', 'aws.defaultInstanceProfile defaultInstanceProfile'],
-    ['serviceAccount.annotations.a=b', 'services.<service>.serviceAccountAnnotations'],
+    ['serviceAccount.name=x', 'each service has services.<service>.serviceAccount.name'],
     ['controller.resources.limits.cpu=1', 'the rest in services.<service>'],
     ['replicas=2', 'services.<service>.replicas'],
     ['settings.clusterName=x', 'this chart calls it cluster.name'],

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { chartDirs } from '@dovetail/test-support/chart';
+import type { Rule } from '@dovetail/test-support/chart-roles';
 import { realParts } from '@dovetail/test-support/real-parts';
 import {
   obtainControlPlane,
@@ -17,7 +18,7 @@ import {
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { neighbours, rightsOf, type Rule, type Service, services } from './helm-rights.js';
+import { neighbours, rightsOf, type Service, services } from './helm-rights.js';
 
 /**
  * The chart, installed by a real Helm on a real API server. Nothing runs there; the test looks at

@@ -1,6 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import {
+  lockedAs,
+  lockedVersions,
+  otherVersions,
+  packageNames,
+  sectionOf,
+  valuesWith,
+  versionFiles,
+} from '@dovetail/tools/release';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 
@@ -15,7 +24,12 @@ const text = textOf('.github/workflows/release.yaml');
 type Step = { readonly uses?: string; readonly run?: string };
 const { jobs, permissions } = parse(text) as {
   readonly permissions: Readonly<Record<string, string>>;
-  readonly jobs: Readonly<Record<string, { readonly steps: readonly Step[] }>>;
+  readonly jobs: Readonly<
+    Record<
+      string,
+      { readonly steps: readonly Step[]; readonly permissions?: Readonly<Record<string, string>> }
+    >
+  >;
 };
 const steps = Object.values(jobs).flatMap((job) => job.steps);
 
@@ -26,19 +40,23 @@ describe('the release workflow', () => {
     expect(actions.length).toBeGreaterThan(3);
     expect(actions.filter((action) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/.test(action))).toEqual([]);
   });
-  test('runs the whole gate before it publishes', () =>
-    expect(jobs['check']?.steps.map(({ run }) => run)).toContain('.ci/run'));
-  test('publishes what is there', () => {
-    const { version } = JSON.parse(textOf('package.json')) as { readonly version: string };
-    const charts = ['dovetail', 'dovetail-crd'];
-    for (const chart of charts)
-      expect(textOf(`deploy/helm/${chart}/Chart.yaml`)).toContain(`\nversion: ${version}\n`);
-    expect(textOf('deploy/docker/Dockerfile')).toContain(`\nARG VERSION=${version}\n`);
-    expect(text).toContain('for chart in dovetail-crd dovetail; do');
-    expect(text).toContain('--file deploy/docker/Dockerfile');
+  test('runs the whole gate, and makes what it publishes by the command that anyone can run', () => {
+    expect(jobs['check']?.steps.map(({ run }) => run)).toContain('.ci/run');
+    expect(jobs['build']?.steps.flatMap(({ run }) => run ?? [])).toEqual([
+      'make release-check TAG="$GITHUB_REF_NAME" IMAGE_REPOSITORY="$IMAGE"',
+    ]);
+    expect(textOf('Makefile')).toMatch(/^release-check:.*\n\t@npx tsx tools\/release-check\.ts$/m);
     expect(existsSync(join(root, '.ci/run'))).toBe(true);
   });
-  test('publishes every package that can be installed, each packed by its own target', () => {
+  test('gives an identity only to the job that publishes', () => {
+    const named = Object.entries(jobs).filter(([, job]) => job.permissions !== undefined);
+    expect(named.map(([name, job]) => [name, job.permissions])).toEqual([
+      ['publish', { contents: 'read', 'id-token': 'write' }],
+    ]);
+  });
+  test('publishes both charts, and every package that can be installed, each packed by its own target', () => {
+    expect(text).toContain('for chart in dovetail-crd dovetail; do');
+    expect(text).toContain(`for package in ${packageNames.join(' ')}; do`);
     const folders = ['libs/contracts', 'libs/adapters/nats', 'apps/cli'];
     const targets = folders.map((folder) => {
       const { nx } = JSON.parse(textOf(`${folder}/package.json`)) as {
@@ -49,9 +67,59 @@ describe('the release workflow', () => {
       return nx.targets['package']?.options.command;
     });
     expect(targets).toEqual(folders.map((folder) => `tsx tools/pack.ts ${folder}`));
-    expect(text).toContain('for package in contracts adapter-nats cli; do');
-    expect(text).toContain('npx nx run-many -t package\n');
   });
+  test('signs what it publishes', () =>
+    expect(steps.flatMap(({ run }) => run?.match(/\bcosign (?:sign|attest)[\w-]*/g) ?? [])).toEqual(
+      ['cosign sign', 'cosign attest', 'cosign sign', 'cosign sign-blob'],
+    ));
   test('names no registry of its own', () =>
     expect(text.match(/\b[\w-]+\.(io|com|dev|org)\b/g)).toEqual(null));
+});
+
+describe('the version', () => {
+  const { version } = JSON.parse(textOf('package.json')) as { readonly version: string };
+  test('is the same in every place, the lock file and the pages among them', () => {
+    expect(otherVersions(version)).toEqual([]);
+    expect(versionFiles().length).toBeGreaterThan(40);
+  });
+  test('that differs in one place is told by the file', () =>
+    expect(otherVersions('9.9.9')).toEqual(
+      expect.arrayContaining([
+        `package.json: ${version}`,
+        `deploy/helm/dovetail/Chart.yaml: ${version}`,
+        `deploy/docker/Dockerfile: ${version}`,
+        `libs/runtime/src/version.ts: ${version}`,
+        `apps/cli/src/program.ts: ${version}`,
+        `docs/guides/install-on-eks.md: ${version}`,
+        `package-lock.json: ${version}`,
+      ]),
+    ));
+  test('changes in the lock file for our packages alone', () => {
+    const lock = textOf('package-lock.json');
+    expect(lockedAs(lock, version)).toBe(lock);
+    const after = lockedAs(lock, '9.9.9');
+    expect(new Set(lockedVersions(after))).toEqual(new Set(['9.9.9']));
+    expect(after.match(/9\.9\.9/g)).toHaveLength(lockedVersions(lock).length);
+  });
+});
+
+test.each([
+  ['## Unreleased\n\n- one\n', undefined],
+  [
+    '## Unreleased\n\n## 1.2.3\n\n- one\n\n### More\n\n- two\n\n## 1.2.2\n\n- three\n',
+    '- one\n\n### More\n\n- two',
+  ],
+  ['## [1.2.3] - 2026-11-27\n\n- one\n', '- one'],
+  ['## 1.2.30\n\n- one\n', undefined],
+  ['', undefined],
+])('the notes of 1.2.3 in %j are %j', (changelog, notes) =>
+  expect(sectionOf(changelog, '1.2.3')).toBe(notes),
+);
+
+test('the packaged chart names the image by its digest, or there is an error', () => {
+  const values = textOf('deploy/helm/dovetail/values.yaml');
+  const image = { repository: 'registry/dovetail', digest: 'sha256:1' };
+  const after = parse(valuesWith(values, image)) as { readonly image: object };
+  expect(after.image).toMatchObject(image);
+  expect(() => valuesWith('image: {}\n', image)).toThrow('values.yaml has no image.repository');
 });

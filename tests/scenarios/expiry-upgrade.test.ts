@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Decision } from '@dovetail/contracts';
@@ -52,6 +53,21 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     await untilRunning(at, 'default', 3);
   });
   afterAll(async () => at?.close());
+
+  test('the budget in its older form is refused by kubectl, as by every API server since 1.25, and simulate reads it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dovetail-expiry-'));
+    const scenario = join(root, 'tests/scenarios/expiry-upgrade');
+    const budget = await readFile(join(scenario, 'pdb.yaml'), 'utf8');
+    const file = join(folder, 'pdb.yaml');
+    await writeFile(file, budget.replace('policy/v1', 'policy/v1beta1'));
+    await expect(at.kubectl('apply', '-f', file)).rejects.toThrow(
+      'no matches for kind "PodDisruptionBudget" in version "policy/v1beta1"',
+    );
+    await inShell(`cp ${scenario}/{provisioner,workload}.yaml ${folder}`, at.lab);
+    const plan = await inShell(`npx dovetail simulate -f ${folder} --region us-west-2`, at.lab);
+    await rm(folder, { recursive: true });
+    expect(plan).toMatch(/3 of 3 pods placed/);
+  });
 
   test('at 1800 s of age the node is replaced by one of the new version: closed, drained and deleted, and never fewer than two of the three pods are available', async () => {
     const [old] = await instances(at);

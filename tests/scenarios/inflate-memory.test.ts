@@ -185,6 +185,19 @@ describe.each(allWorlds)('scenario inflate-memory on the %s world', (world) => {
     ]);
   });
 
+  test('kubectl get nodes shows the type in the column of its older label', async () => {
+    const label = 'beta.kubernetes.io/instance-type';
+    const [head = '', row = '', ...others] = (await at.kubectl('get', 'nodes', '-L', label))
+      .trimEnd()
+      .split('\n');
+    const [instance] = await instances(at);
+    expect([head.split(/\s+/).at(-1), row.split(/\s+/).at(-1), others]).toEqual([
+      'INSTANCE-TYPE',
+      instance?.instanceType,
+      [],
+    ]);
+  });
+
   test('kubectl events shows the conditions of the NodeClaim as transitions, and that it is blocked while it has no node', async () => {
     const [claim] = await claims(at);
     const lines = async (): Promise<string> =>

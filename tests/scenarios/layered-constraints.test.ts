@@ -1,5 +1,10 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import type { Decision } from '@dovetail/contracts';
 import {
+  events,
   instances,
   labelOf,
   ourNodes,
@@ -102,17 +107,41 @@ async function expectLaunchTold(at: TestWorld, launch: Decision): Promise<void> 
   });
 }
 
+/** Waits until the reaper's log and an Event of the node have this sentence. */
+async function untilTold(at: TestWorld, node: string | undefined, text: string): Promise<void> {
+  const reaper = await serviceOf(at.lab, 'reaper');
+  const event = text.startsWith('Added') ? 'emptiness-ttl-added' : 'emptiness-ttl-removed';
+  await eventually(`the log of the reaper to say: ${text}`, async () =>
+    (await logged(reaper, event)).some((line) => line.msg === text && line['node'] === node),
+  );
+  await eventually(`an Event of the node that says: ${text}`, async () =>
+    (await events(at)).some(
+      ({ message, involvedObject }) =>
+        message === text && involvedObject?.kind === 'Node' && involvedObject.name === node,
+    ),
+  );
+}
+
 describe.each(await worlds())('scenario layered-constraints on the %s world', (world) => {
   let at: TestWorld;
+  let folder: string;
+  let levelFile: string;
   beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dovetail-logging-'));
+    levelFile = join(folder, 'launcher');
+    await writeFile(levelFile, 'info\n');
     at = await openWorld({
       world,
       region: 'us-west-2',
       zones: ['us-west-2a', 'us-west-2b', 'us-west-2d'],
+      env: { launcher: { LOG_LEVEL_FILE: levelFile } },
     });
     await at.applyScenario('layered-constraints', ['provisioner.yaml']);
   });
-  afterAll(async () => at?.close());
+  afterAll(async () => {
+    await at?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
 
   test.each(cases)(
     'one %s, on-demand, arm64, in us-west-2a holds all three pods and ends when they are gone',
@@ -161,16 +190,34 @@ describe.each(await worlds())('scenario layered-constraints on the %s world', (w
     },
   );
 
+  test('the level of a log changes while the service runs, as its file in the ConfigMap does', async () => {
+    if (!at.lab.parts.has('launcher')) {
+      process.stderr.write(
+        'LEFT OUT: the level of a log, because without a nats-server all services share a process and its log\n',
+      );
+      return;
+    }
+    const launcher = await serviceOf(at.lab, 'launcher');
+    await writeFile(levelFile, 'debug\n');
+    await eventually('the launcher to follow', async () =>
+      (await logged(launcher, 'log-level-changed')).some(
+        ({ msg }) => msg === 'the log level is debug now, and was info',
+      ),
+    );
+  });
+
   test('new pods within the 30 seconds stop the countdown', async () => {
     await at.kubectl('scale', 'deployment/inflate', '--replicas=1');
     await untilRunning(at, 'default', 1);
     const [node] = await ourNodes(at);
     await at.kubectl('scale', 'deployment/inflate', '--replicas=0');
     await untilSeenEmpty(at, 'default');
+    await untilTold(at, node?.metadata.name, 'Added TTL to empty node');
     await at.lab.advanceClock(15_000);
     await at.kubectl('scale', 'deployment/inflate', '--replicas=2');
     const running = await untilRunning(at, 'default', 2);
     await untilSeenOccupied(at);
+    await untilTold(at, node?.metadata.name, 'Removed emptiness TTL from node');
     await at.lab.advanceClock(20_000);
     expect(new Set(running.map((pod) => pod.spec.nodeName))).toEqual(
       new Set([node?.metadata.name]),

@@ -86,6 +86,20 @@ describe.each(await worlds())('scenario spot-three-zones on the %s world', (worl
     ]);
   });
 
+  test("the game's Ingress is kept as it was written, and shown by kubectl", async () => {
+    await at.kube.putManifests(ingress);
+    expect(cellsOf(await at.kubectl('get', 'ingress', '-n', namespace))).toEqual([
+      {
+        NAME: 'ingress-2048',
+        CLASS: 'alb',
+        HOSTS: '*',
+        ADDRESS: '',
+        PORTS: '80',
+        AGE: expect.stringMatching(/^\d+[smhd]/) as unknown,
+      },
+    ]);
+  });
+
   test('a Spot interruption moves the pod before two minutes are over and avoids that type and zone', async () => {
     const [victim] = (await instances(at)).filter((instance) => instance.zone === zones[0]);
     if (victim === undefined) throw new Error(`no instance in ${zones[0]}`);
@@ -142,6 +156,22 @@ describe.each(await worlds())('scenario spot-three-zones on the %s world', (worl
     expect(disrupted()).toBe(disruptedBefore);
   });
 });
+
+/** As the guide to the 2048 game has it. No controller here gives it an address. */
+const ingress = `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: ingress-2048
+  namespace: ${namespace}
+  annotations: { alb.ingress.kubernetes.io/scheme: internet-facing, alb.ingress.kubernetes.io/target-type: ip }
+spec:
+  ingressClassName: alb
+  rules:
+    - http:
+        paths:
+          - { path: /, pathType: Prefix, backend: { service: { name: service-2048, port: { number: 80 } } } }
+`;
 
 /** The rows of a table in the form of kubectl, by the names of its columns. A blank is ''. */
 function cellsOf(table: string): readonly Readonly<Record<string, string>>[] {

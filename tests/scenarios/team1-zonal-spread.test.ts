@@ -15,6 +15,7 @@ import {
 } from '@dovetail/test-support/cluster';
 import { untilSeenEmpty } from '@dovetail/test-support/emptiness';
 import { launchTemplates } from '@dovetail/test-support/launch-templates';
+import { logged, serviceOf } from '@dovetail/test-support/service-view';
 import { eventually, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -175,8 +176,33 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
         'kubernetes.io/arch': 'amd64',
         'kubernetes.io/os': 'linux',
         'kubernetes.io/hostname': name,
+        'beta.kubernetes.io/instance-type': instanceType,
+        'failure-domain.beta.kubernetes.io/zone': zone,
+        'failure-domain.beta.kubernetes.io/region': 'eu-west-1',
       });
     }
+  });
+
+  test("the launcher's log says what it discovered and made, in the words of the guide", async () => {
+    const launcher = await serviceOf(at.lab, 'launcher');
+    const said = async (event: string): Promise<readonly string[]> =>
+      (await logged(launcher, event)).map(({ msg }) => msg);
+    expect(await said('cluster-discovered')).toEqual([
+      expect.stringContaining(`Discovered kubernetes version ${at.lab.options.kubernetesVersion} `),
+    ]);
+    expect(await said('types-discovered')).toEqual([
+      expect.stringMatching(/^Discovered \d{3,} EC2 instance types with \d{4,} offerings$/),
+    ]);
+    expect(await said('subnets-discovered')).toContainEqual(
+      expect.stringMatching(
+        /^Discovered subnets of AWSNodeTemplate\/team1: subnet-\w+ \(eu-west-1[ab]\), subnet-/,
+      ),
+    );
+    expect(await said('security-groups-discovered')).toContainEqual(
+      expect.stringMatching(/^Discovered security groups of AWSNodeTemplate\/team1: sg-\w+ \(/),
+    );
+    const made = (await launchTemplates(at)).map(({ name }) => `Created launch template ${name}`);
+    expect((await said('template-created')).toSorted()).toEqual(made.toSorted());
   });
 
   test('each packing is for two pods, and its claim requests 2125m, 512M and 4 pods, of the cheapest types that hold that, up to the 600 that a claim names', () =>

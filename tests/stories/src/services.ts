@@ -19,8 +19,10 @@ import {
   SolverEngine,
 } from '@dovetail/service-solver';
 import { clusterName, hash, Mortal, packing, ProcessClock, type Stage } from '@dovetail/sim-stage';
+import { rightsIn, roleOf } from '@dovetail/test-support/chart-roles';
 
 import { guardedBus } from './guarded-bus.js';
+import { guardedKube } from './guarded-kube.js';
 
 export const serviceNames = ['pod-watcher', 'solver', 'launcher', 'reaper'] as const;
 export type ServiceName = (typeof serviceNames)[number];
@@ -144,6 +146,11 @@ export type Host = {
 /** A planted bug: what a service's ports do instead of what it asks. */
 export type Sabotage = (service: ServiceName, ports: Ports, host: Host) => Ports;
 
+/** The rights that the chart gives each service in Kubernetes. */
+export const kubeRights: ReadonlyMap<ServiceName, ReadonlySet<string>> = new Map(
+  serviceNames.map((name) => [name, new Set(rightsIn(roleOf(name)))]),
+);
+
 /** Between a replica and the API server: faults, and witnesses of what it does. */
 type Between = (service: ServiceName, replica: string, kube: KubeApi) => KubeApi;
 
@@ -153,6 +160,8 @@ type StartOptions = {
   readonly settings: Settings;
   /** Called when the replica asks another service for something. */
   readonly asks: (service: ServiceName) => void;
+  /** Called when the replica uses a right in Kubernetes. */
+  readonly uses: (service: ServiceName, right: string) => void;
   readonly sabotage?: Sabotage | undefined;
 };
 
@@ -163,7 +172,7 @@ export function startService(
   stage: Stage,
   name: ServiceName,
   replica: string,
-  { between, settings, asks, sabotage = unspoilt }: StartOptions,
+  { between, settings, asks, uses, sabotage = unspoilt }: StartOptions,
 ): Process {
   const { cloud, log } = stage;
   const denied = (what: string): void => log.error('denied', `${replica}: ${what}`);
@@ -179,7 +188,12 @@ export function startService(
     life.pause();
     void stage.clock.sleep(durationMs, stage.stop.signal).then(() => life.wake());
   };
-  const ports = { kube: between(name, replica, stage.kube), cloud, queue: cloud, bus };
+  const kube = guardedKube(between(name, replica, stage.kube), {
+    rights: kubeRights.get(name) ?? new Set(),
+    used: (right) => uses(name, right),
+    denied,
+  });
+  const ports = { kube, cloud, queue: cloud, bus };
   const life: Mortal<Ports> = new Mortal(
     sabotage(name, ports, { stage, holdUp }),
     undefined,

@@ -37,6 +37,10 @@ export class StoryStage extends Stage {
   settings: Settings = defaultSettings;
   /** When a service asked another one for something, in milliseconds since 1970. */
   readonly asked: { readonly service: ServiceName; readonly atMs: number }[] = [];
+  /** The rights in Kubernetes that each service has used. */
+  readonly usedRights: ReadonlyMap<ServiceName, Set<string>> = new Map(
+    serviceNames.map((name) => [name, new Set<string>()]),
+  );
   /** Replicas whose writes of Leases fail. */
   readonly leaseless = new Set<string>();
   /** Whether machines that boot become nodes. */
@@ -71,6 +75,7 @@ export class StoryStage extends Stage {
     const process = startService(this, service, replica, {
       between: (name, one, kube) => this.#between(name, one, kube),
       settings: this.settings,
+      uses: (name, right) => void this.usedRights.get(name)?.add(right),
       asks: (name) => void this.asked.push({ service: name, atMs: this.clock.nowMs() }),
       sabotage: this.#sabotage,
     });
@@ -130,8 +135,14 @@ export class StoryStage extends Stage {
   }
 }
 
+/** Hears of the rights in Kubernetes that a story's services used. */
+export type Usage = (service: ServiceName, right: string) => void;
+
 /** Plays a transcript's commands from the beginning, and returns it with their present output. */
-export async function play(scenes: readonly Scene[]): Promise<readonly Scene[]> {
+export async function play(
+  scenes: readonly Scene[],
+  used: Usage = () => undefined,
+): Promise<readonly Scene[]> {
   const stage = await new StoryStage().begin();
   const played: Scene[] = [];
   for (const scene of scenes) {
@@ -140,6 +151,8 @@ export async function play(scenes: readonly Scene[]): Promise<readonly Scene[]> 
     played.push({ ...scene, output: stage.narrator.take() });
   }
   const failures = stage.log.entries.filter(({ level }) => level === 'error');
+  for (const [service, rights] of stage.usedRights)
+    for (const right of rights) used(service, right);
   stage.end();
   if (failures.length > 0) throw new Error(`a service failed: ${JSON.stringify(failures)}`);
   return played;

@@ -58,7 +58,7 @@
 {{/* The environment of one service. Called with root, component, block and credentials. */}}
 {{- define "dovetail.env" -}}
 {{- $tls := .root.Values.nats.tls -}}
-- { name: CLUSTER_NAME, value: {{ .root.Values.cluster.name | quote }} }
+- { name: CLUSTER_NAME, value: {{ include "dovetail.clusterInAws" .root | quote }} }
 - { name: NATS_URL, value: {{ include "dovetail.natsUrl" .root | quote }} }
 - { name: NATS_REPLICAS, value: {{ ternary .root.Values.nats.server.replicas .root.Values.nats.replicas .root.Values.nats.server.enabled | quote }} }
 {{- if .credentials }}
@@ -109,14 +109,14 @@
 - { name: BATCH_MAX_DURATION, value: {{ $settings.batchMaxDuration | quote }} }
 {{- end }}
 {{- if eq .component "launcher" }}
-- { name: CLUSTER_ENDPOINT, value: {{ $settings.clusterEndpoint | quote }} }
+- { name: CLUSTER_ENDPOINT, value: {{ include "dovetail.clusterEndpoint" .root | quote }} }
 - { name: CLUSTER_CA_BUNDLE, value: {{ $settings.clusterCABundle | quote }} }
 - { name: CLUSTER_SERVICE_CIDR, value: {{ $settings.clusterServiceCidr | quote }} }
 - { name: ISOLATED_VPC, value: {{ $settings.isolatedVPC | quote }} }
 - { name: VM_MEMORY_OVERHEAD_PERCENT, value: {{ $settings.vmMemoryOverheadPercent | quote }} }
 - { name: RESERVED_ENIS, value: {{ int $settings.reservedENIs | quote }} }
 - { name: PLACEMENT, value: {{ .root.Values.placement | quote }} }
-- { name: DEFAULT_INSTANCE_PROFILE, value: {{ .root.Values.defaultInstanceProfile | quote }} }
+- { name: DEFAULT_INSTANCE_PROFILE, value: {{ include "dovetail.defaultInstanceProfile" .root | quote }} }
 {{- end }}
 {{- if eq .component "reaper" }}
 {{- $gates := $settings.featureGates }}

@@ -15,7 +15,7 @@ kind: ServiceAccount
 metadata:
   name: {{ include "dovetail.accountName" . }}
   namespace: {{ .root.Release.Namespace }}
-  {{- include "dovetail.metadata" (merge (dict "annotations" .values.serviceAccountAnnotations) .) | nindent 2 }}
+  {{- include "dovetail.metadata" (merge (dict "annotations" (include "dovetail.accountAnnotations" . | fromYaml)) .) | nindent 2 }}
 # Each pod says itself whether it mounts the token; the solver's does not.
 automountServiceAccountToken: false
 ---

@@ -118,8 +118,8 @@ export type LaunchTemplate = {
 
 /** Launch templates, each named by its content. */
 export interface LaunchTemplates {
-  /** Makes the template unless one of that name exists. */
-  ensureLaunchTemplate(spec: LaunchTemplateSpec): Promise<void>;
+  /** Makes the template unless one of that name exists. Answers whether this call made it. */
+  ensureLaunchTemplate(spec: LaunchTemplateSpec): Promise<boolean>;
   launchTemplates(tag: { key: string; value: string }): Promise<readonly LaunchTemplate[]>;
   /** Succeeds when it is already gone. */
   deleteLaunchTemplate(name: string): Promise<void>;

@@ -74,14 +74,33 @@ describe("a Provisioner's inline provider", () => {
     ]);
     expect(self.said('cluster-discovered')).toMatchObject([
       {
-        message: expect.stringContaining('has Kubernetes 1.32'),
+        message: expect.stringMatching(/^Discovered kubernetes version 1\.32 of cluster lab, /),
         fields: { kubernetesVersion: '1.32' },
       },
     ]);
     // 36 types in two zones, each for on-demand and Spot.
     expect(self.said('types-discovered')).toMatchObject([
-      { message: expect.stringMatching(/^found \d+ instance types with \d+ offerings$/) },
+      { message: expect.stringMatching(/^Discovered \d+ EC2 instance types with \d+ offerings$/) },
     ]);
+    const [group] = self.twin.account.securityGroups;
+    expect(self.said('security-groups-discovered')).toMatchObject([
+      {
+        message: `Discovered security groups of InlineProvider/default: ${group?.id} (${group?.name})`,
+        fields: { securityGroups: [group?.id] },
+      },
+    ]);
+    const made = self.said('template-created').map(({ message }) => message);
+    expect(made.length).toBeGreaterThan(0);
+    expect(
+      made.filter((text) => !/^Created launch template dovetail\/[0-9a-f]{40}$/.test(text)),
+    ).toEqual([]);
+    expect(new Set(made).size).toBe(made.length);
+    // Found again later, none of it is news.
+    await self.advance(1_200_000);
+    for (const name of ['subnets', 'security-groups', 'cluster', 'types'])
+      expect(self.said(`${name}-discovered`).filter(({ level }) => level === 'info')).toHaveLength(
+        1,
+      );
   });
 
   test.each(['launchTemplate', 'launchTemplateName'])(

@@ -31,7 +31,8 @@ import { tagList, tagsOf } from '../calls/tags.js';
 export const awsFleets = (session: AwsSession): LaunchTemplates & Fleets => ({
   async ensureLaunchTemplate(spec) {
     // A name stands for one content, so a template that exists already is the wanted one.
-    await unless('InvalidLaunchTemplateName.AlreadyExistsException', createTemplate(session, spec));
+    const awsCode = 'InvalidLaunchTemplateName.AlreadyExistsException';
+    return unless(awsCode, createTemplate(session, spec));
   },
   launchTemplates: (tag) => templatesByTag(session, tag),
   async deleteLaunchTemplate(name) {
@@ -86,12 +87,17 @@ async function templatesByTag(
   );
 }
 
-/** Waits for the effect. A failure with this code of AWS counts as success. */
-async function unless(awsCode: string, effect: Promise<unknown>): Promise<void> {
+/**
+ * Waits for the effect. A failure with this code of AWS counts as success. Answers whether the call
+ * itself succeeded.
+ */
+async function unless(awsCode: string, effect: Promise<unknown>): Promise<boolean> {
   try {
     await effect;
+    return true;
   } catch (error) {
     if (!(error instanceof CloudError) || error.awsCode !== awsCode) throw error;
+    return false;
   }
 }
 

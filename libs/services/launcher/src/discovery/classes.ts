@@ -22,7 +22,7 @@ import type { ClassCatalog } from './class-catalog.js';
 import { bundleOf, classFinalizer, keepMetadata } from './class-metadata.js';
 import { foundFields, objectOf } from './class-object.js';
 import type { ClusterFacts } from './cluster-facts.js';
-import { reportSubnets } from './findings-report.js';
+import { reportFindings } from './findings-report.js';
 import { FormerProfiles } from './former-profiles.js';
 import type { Knowledge } from './knowledge.js';
 import { reportLearnt } from './learnt-report.js';
@@ -256,7 +256,7 @@ export class Classes {
       { ...known, due },
       { ...this.#config, cluster: facts },
     );
-    reportSubnets(this.#deps.log, row, held?.status.subnets ?? [], resolved.status.subnets);
+    reportFindings(this.#deps.log, row, held?.status, resolved.status);
     this.#known.set(row.uid, { ...resolved, made, askedMs });
     return resolved;
   }

@@ -5,6 +5,8 @@ import type { Log } from '@dovetail/core-ports';
 
 import type { ClusterFacts } from './cluster-facts.js';
 
+// The messages begin with the words of Karpenter before v0.32, by which its users search the log.
+
 /** The types of a region, and the zones that each is sold in. */
 type RegionTypes = {
   readonly facts: readonly InstanceTypeFacts[];
@@ -24,7 +26,7 @@ export function reportTypes(log: Log, { facts, zones }: RegionTypes, isNew: bool
   );
   log[isNew ? 'info' : 'debug'](
     'types-discovered',
-    `found ${facts.length} instance types with ${offerings} offerings${isNew ? '' : ', as before'}`,
+    `Discovered ${facts.length} EC2 instance types with ${offerings} offerings${isNew ? '' : ', as before'}`,
     { types: facts.length, offerings },
   );
 }
@@ -38,7 +40,7 @@ export function reportCluster(
   if (before?.kubernetesVersion === kubernetesVersion && before.endpoint === endpoint) return;
   log.info(
     'cluster-discovered',
-    `the cluster ${identity.name} has Kubernetes ${kubernetesVersion}, and nodes reach it at ${endpoint}`,
+    `Discovered kubernetes version ${kubernetesVersion} of cluster ${identity.name}, which nodes reach at ${endpoint}`,
     {
       kubernetesVersion,
       endpoint,
@@ -47,25 +49,35 @@ export function reportCluster(
   );
 }
 
-type Subnets = NodeClassStatus['subnets'];
+type Found = Pick<NodeClassStatus, 'subnets' | 'securityGroups'>;
 
-const named = (subnets: Subnets): string =>
-  subnets
-    .map(({ id, zone }) => `${id} (${zone})`)
-    .sort()
-    .join(', ');
+const subnetsIn = ({ subnets }: Found): readonly string[] =>
+  subnets.map(({ id, zone }) => `${id} (${zone})`).toSorted();
+const groupsIn = ({ securityGroups }: Found): readonly string[] =>
+  securityGroups.map(({ id, name }) => `${id} (${name})`).toSorted();
 
-/** Names the subnets of a class when they are found, and when they change. */
-export function reportSubnets(
+const areEqual = (a: readonly string[], b: readonly string[]): boolean =>
+  JSON.stringify(a) === JSON.stringify(b);
+
+/** Names the subnets and security groups of a class when they are found, and when they change. */
+export function reportFindings(
   log: Log,
   { ref }: Pick<NodeClass, 'ref'>,
-  before: Subnets,
-  after: Subnets,
+  before: Found | undefined,
+  after: Found,
 ): void {
-  const text = named(after);
-  if (after.length === 0 || named(before) === text) return;
-  log.info('subnets-discovered', `the subnets of ${classKey(ref)} are ${text}`, {
-    class: classKey(ref),
-    subnets: after.map(({ id }) => id),
-  });
+  const of = classKey(ref);
+  const isNews = (read: (found: Found) => readonly string[]): boolean =>
+    read(after).length > 0 && !(before !== undefined && areEqual(read(before), read(after)));
+  if (isNews(subnetsIn))
+    log.info('subnets-discovered', `Discovered subnets of ${of}: ${subnetsIn(after).join(', ')}`, {
+      class: of,
+      subnets: after.subnets.map(({ id }) => id),
+    });
+  if (isNews(groupsIn))
+    log.info(
+      'security-groups-discovered',
+      `Discovered security groups of ${of}: ${groupsIn(after).join(', ')}`,
+      { class: of, securityGroups: after.securityGroups.map(({ id }) => id) },
+    );
 }

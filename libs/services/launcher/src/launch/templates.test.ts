@@ -11,35 +11,44 @@ import { UnpairedClaims } from './unpaired-claims.js';
 
 const quiet = (): void => undefined;
 
-/** Templates of a cluster, with what EC2 does with them. */
-function templatesOf(clock: Clock, cloud: Partial<LaunchTemplates> = {}): Templates {
+/** Templates of a cluster, with what EC2 does with them, and what is said of it. */
+function templatesOf(clock: Clock, cloud: Partial<LaunchTemplates> = {}) {
   const cluster = new Cluster();
-  return new Templates({
+  const said: string[] = [];
+  const templates = new Templates({
     cloud: {
       launchTemplates: () => Promise.resolve([]),
-      ensureLaunchTemplate: () => Promise.resolve(),
+      ensureLaunchTemplate: () => Promise.resolve(false),
       deleteLaunchTemplate: () => Promise.resolve(),
       ...cloud,
     },
     clock,
-    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    log: { debug: quiet, info: (_event, message) => said.push(message), warn: quiet, error: quiet },
     vitals: noVitals,
     cluster,
     unpaired: new UnpairedClaims(cluster, hash.sha256Hex),
     clusterName: 'lab',
     idleMs: 60_000,
   });
+  return { templates, said };
 }
 
 test('the content of a template is remembered until it has been idle, and its user data with it', async () => {
   const clock = virtualClock(0);
-  const templates = templatesOf(clock);
-  const spec = { name: 'dovetail.sh/1' } as LaunchTemplateSpec;
+  /** Whether EC2 made the template of each call. */
+  const made = [true, false];
+  const { templates, said } = templatesOf(clock, {
+    ensureLaunchTemplate: () => Promise.resolve(made.shift() ?? false),
+  });
+  const spec = { name: 'dovetail/1', tags: {} } as unknown as LaunchTemplateSpec;
   const isKnown = (): Promise<boolean> => templates.ensure([spec.name], { anew: false });
   templates.learn([spec]);
   await clock.advance(59_000);
   await templates.sweep();
   expect(await isKnown()).toBe(true);
+  expect(await templates.ensure([spec.name], { anew: true })).toBe(true);
+  // The second call found it there.
+  expect(said).toEqual(['Created launch template dovetail/1']);
   await clock.advance(61_000);
   await templates.sweep();
   expect(await isKnown()).toBe(false);
@@ -52,7 +61,7 @@ test('a template that EC2 refuses to delete keeps no other from its end', async 
     tags: { [tags.nodeClass]: 'gone' },
   });
   const deleted: string[] = [];
-  const templates = templatesOf(virtualClock(0), {
+  const { templates } = templatesOf(virtualClock(0), {
     launchTemplates: () => Promise.resolve(['1', '2', '3'].map(made)),
     deleteLaunchTemplate: (name) => {
       if (name.endsWith('1')) return Promise.reject(new CloudError('denied', 'Denied', 'no'));

@@ -66,10 +66,19 @@ export class Templates {
     for (const spec of known) {
       this.#usedMs.set(spec.name, nowMs);
       if (!options.anew && nowMs - (this.#madeMs.get(spec.name) ?? -trustMs) < trustMs) continue;
-      await this.#deps.cloud.ensureLaunchTemplate(spec);
+      if (await this.#deps.cloud.ensureLaunchTemplate(spec)) this.#tellMade(spec);
       this.#madeMs.set(spec.name, nowMs);
     }
     return known.length === names.length;
+  }
+
+  /** Says what was made, in the words of Karpenter before v0.32. */
+  #tellMade({ name, imageId, tags: own }: LaunchTemplateSpec): void {
+    this.#deps.log.info('template-created', `Created launch template ${name}`, {
+      template: name,
+      class: own[tags.nodeClass] ?? '',
+      image: imageId,
+    });
   }
 
   /** Sweeps idle templates until `stop`. */

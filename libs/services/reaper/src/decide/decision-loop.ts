@@ -1,4 +1,4 @@
-import { disruptionReasons } from '@dovetail/core-api';
+import { disruptionReasons, type NodeClaim } from '@dovetail/core-api';
 import {
   type Beginning,
   causeOf,
@@ -170,11 +170,15 @@ export class DecisionLoop {
   }
 
   async #carryOut(decision: Decision, startedMs: number, stop: StopSignal): Promise<void> {
-    const { kube, log } = this.#context.deps;
-    const told = { kube, log };
-    await this.#each(decision.unmark, stop, (claim) => markEmpty(told, claim, undefined));
-    await this.#each(decision.mark, stop, (claim) => markEmpty(told, claim, startedMs));
+    await this.#each(decision.unmark, stop, (claim) => this.#mark(claim, undefined));
+    await this.#each(decision.mark, stop, (claim) => this.#mark(claim, startedMs));
     await this.#each(decision.begin, stop, (beginning) => this.#begin(beginning));
+  }
+
+  #mark(claim: NodeClaim, sinceMs: number | undefined): Promise<void> {
+    const { deps, events, cluster } = this.#context;
+    const { node } = cluster.viewOf(claim);
+    return markEmpty({ kube: deps.kube, log: deps.log, events }, { claim, node, sinceMs });
   }
 
   async #begin({ view, cause, note, record }: Beginning): Promise<void> {

@@ -82,11 +82,11 @@ const outcomeOf = (result: FleetResult): FleetOutcome => ({
 export function launchesOf(twin: CloudTwin, run: Run): LaunchTemplates & Fleets {
   return {
     ensureLaunchTemplate: (spec) =>
-      run('ec2:CreateLaunchTemplate', () => {
+      run('ec2:CreateLaunchTemplate', () =>
         unless('InvalidLaunchTemplateName.AlreadyExistsException', () =>
           twin.templates.create({ name: spec.name, content: contentOf(spec), tags: spec.tags }),
-        );
-      }),
+        ),
+      ),
     launchTemplates: ({ key, value }) =>
       run('ec2:DescribeLaunchTemplates', () =>
         twin.templates

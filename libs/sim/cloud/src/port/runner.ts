@@ -32,10 +32,12 @@ export function runnerFor(twin: CloudTwin): Run {
 }
 
 /** Runs the effect, and accepts the fault that says it is already so. */
-export function unless(code: string, effect: () => unknown): void {
+export function unless(code: string, effect: () => unknown): boolean {
   try {
     effect();
+    return true;
   } catch (error) {
     if (!(error instanceof AwsFault) || error.code !== code) throw error;
+    return false;
   }
 }
