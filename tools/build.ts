@@ -38,17 +38,19 @@ const bundled = {
   banner: { js: requireForBundles },
 } satisfies BuildOptions;
 
-type Built = BuildResult<typeof bundled>;
+type Built = Pick<BuildResult<typeof bundled>, 'metafile'>;
 
-/** Writes the licences of the packages whose code is in a bundle beside it. */
-function writeNotices(name: string, { metafile }: Built): void {
-  const inputs = Object.values(metafile.outputs).flatMap((output) =>
+/** The files whose code is in what was built. */
+const inputsOf = ({ metafile }: Built): readonly string[] =>
+  Object.values(metafile.outputs).flatMap((output) =>
     Object.entries(output.inputs).flatMap(([path, { bytesInOutput }]) =>
       bytesInOutput > 0 ? path : [],
     ),
   );
-  writeFileSync(`dist/${name}.notices.txt`, noticesOf(inputs));
-}
+
+/** Writes the licences of the packages whose code is in a bundle beside it. */
+const writeNotices = (name: string, built: Built): void =>
+  writeFileSync(`dist/${name}.notices.txt`, noticesOf(inputsOf(built)));
 
 /** Bundles a service, and the worker beside it if it has one. */
 async function buildService(app: string): Promise<void> {
@@ -79,6 +81,26 @@ async function buildCommand(): Promise<void> {
   writeNotices('cli', command);
 }
 
+/** Bundles the console's page for browsers, with its styles, and writes their notices. */
+async function buildPage(): Promise<void> {
+  const { banner: _banner, ...shared } = bundled;
+  const page = await build({
+    ...shared,
+    entryPoints: { 'console-page': 'apps/console/page/main.tsx' },
+    loader: { '.css': 'css' },
+    platform: 'browser',
+    // Browsers of 2022 and later.
+    target: 'es2022',
+    minify: true,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    // For the list of packages of the image. Browsers do not ask for it.
+    sourcemap: 'external',
+  });
+  copyFileSync('apps/console/page/index.html', 'dist/console-page.html');
+  writeNotices('console-page', page);
+}
+
 /** Bundles the thread that HiGHS runs in, with its WebAssembly beside it. */
 async function buildHighs(): Promise<void> {
   const thread = await build({
@@ -92,5 +114,6 @@ async function buildHighs(): Promise<void> {
 
 const apps = process.argv.slice(2);
 for (const app of apps) await (app === 'cli' ? buildCommand() : buildService(app));
+if (apps.includes('console')) await buildPage();
 // The command and the solvers prove bounds.
 if (apps.includes('cli') || apps.includes('solver')) await buildHighs();

@@ -14,7 +14,7 @@ const read = (path: string): string =>
 /** The sources whose tables the services register. */
 const metricTables = [
   'libs/runtime/src/shell.ts',
-  ...['kit', 'launcher', 'pod-watcher', 'reaper', 'solver'].map(
+  ...['kit', 'console', 'launcher', 'pod-watcher', 'reaper', 'solver'].map(
     (service) => `libs/services/${service}/src/metrics.ts`,
   ),
 ];

@@ -1,0 +1,27 @@
+import { run } from '@dovetail/testbed';
+import { type Browser, chromium } from 'playwright-core';
+
+/** The program: of the variable CHROMIUM, or Debian's. */
+const program = (): string => process.env['CHROMIUM'] || 'chromium';
+
+/**
+ * A headless Chromium, if there is one on PATH. Otherwise prints that this is left out, and answers
+ * undefined.
+ */
+export async function browserFor(what: string): Promise<Browser | undefined> {
+  const path = await run('sh', ['-c', `command -v "$0"`, program()], {
+    deadlineMs: 30_000,
+    remedy: 'install chromium',
+  }).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  );
+  if (path === undefined) {
+    process.stdout.write(
+      `LEFT OUT: ${what}: no ${program()} on PATH (Debian: apt-get install chromium; or name one in CHROMIUM)\n`,
+    );
+    return undefined;
+  }
+  // Containers have no user namespaces for its sandbox, and the pages are our own.
+  return chromium.launch({ executablePath: path, args: ['--no-sandbox'] });
+}
