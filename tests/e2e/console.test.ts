@@ -65,6 +65,17 @@ describe.runIf(browser !== undefined)('the console of a lab', () => {
     expect(await page.locator('.chart').getAttribute('aria-label')).toMatch(/^Now ~?\$0\.\d*[1-9]/);
   });
 
+  test('has a group of rows for each zone, with the sums of its nodes', async () => {
+    const replicas = 12;
+    await at.kube.putManifests(spreadManifest(replicas));
+    await untilRunning(at, 'default', replicas + 2);
+    await eventually(
+      'at least three zones',
+      async () => (await page.locator('.row.group').count()) >= 3 && isFull(await text('.rows')),
+    );
+    expect(await text('[data-testid=sum-nodes]')).toMatch(/^Nodes\s+\d+ all ready$/);
+  });
+
   test('says why a pod waits, and the smallest change that would help', async () => {
     const large = { name: 'large', cpu: '60', memory: '100Mi', replicas: 1 };
     await at.kube.putManifests(deploymentManifest(large));
@@ -148,6 +159,7 @@ describe.runIf(browser !== undefined)('the console of a lab', () => {
       expect(await faultsOf(other)).toEqual([]);
       if (rewrite)
         await other.screenshot({
+          fullPage: true,
           path: join(images, `console-${size}-${dark ? 'dark' : 'light'}.png`),
         });
       await other.close();
@@ -166,6 +178,21 @@ describe.runIf(browser !== undefined)('the console of a lab', () => {
     await shows('the decision', 'section.decisions', /terminate[^]*ended/);
   });
 });
+
+/** Whether no node is empty or on its way. */
+const isFull = (rows: string): boolean => !/launches|becomes ready|empty/.test(rows);
+
+/** A deployment that spreads over zones. */
+const spreadManifest = (replicas: number): string =>
+  deploymentManifest({ name: 'spread', cpu: '700m', memory: '500Mi', replicas }).replace(
+    '      containers:',
+    `      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: { matchLabels: { app: spread } }
+      containers:`,
+  );
 
 async function openPage(
   browser: Browser,
@@ -194,7 +221,7 @@ type AxeResult = {
   }[];
 };
 
-/** What axe-core calls serious or critical, with the element. */
+/** The elements with faults that axe-core calls serious or critical. */
 async function faultsOf(page: Page): Promise<readonly string[]> {
   await page.evaluate(await readFile(axe, 'utf8'));
   const { violations } = (await page.evaluate('axe.run()')) as AxeResult;

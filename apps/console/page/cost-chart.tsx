@@ -18,7 +18,7 @@ function columnsOf(points: readonly CostPoint[], nowMs: number): Columns {
   return [all.map(([atMs]) => atMs / 1_000), all.map(([, micros]) => micros / 1e6)];
 }
 
-/** What the cluster costs, over time. */
+/** The cost of the cluster over time. */
 export function CostChart(props: {
   readonly points: readonly CostPoint[];
   readonly nowMs: number;

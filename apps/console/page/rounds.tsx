@@ -22,7 +22,9 @@ export function Rounds({
         {rows.toReversed().map((row) => (
           <li key={row.id}>
             <p class="head">
-              <strong>{priceText(row.priceMicrosPerHour)}</strong>{' '}
+              <strong>
+                {row.priceMicrosPerHour === 0 ? 'no node' : priceText(row.priceMicrosPerHour)}
+              </strong>{' '}
               {row.lowerBoundMicrosPerHour !== undefined && (
                 <span>least possible {priceText(row.lowerBoundMicrosPerHour)}</span>
               )}{' '}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /** A file of the page. */
-export type PageFile = { readonly type: string; readonly body: Buffer };
+type PageFile = { readonly type: string; readonly body: Buffer };
 
 /** The files of the page, by the paths that a browser asks for. */
 export type PageFiles = ReadonlyMap<string, PageFile>;

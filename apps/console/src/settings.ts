@@ -1,4 +1,4 @@
-import { commonSettings, type SettingsOf, wholeNumber } from '@dovetail/runtime';
+import { commonSettings, wholeNumber } from '@dovetail/runtime';
 
 /** The console's settings. */
 export const consoleSettings = {
@@ -18,6 +18,3 @@ export const consoleSettings = {
     parse: wholeNumber({ least: 1, most: 1_000 }),
   },
 } as const;
-
-/** The values of the console's settings. */
-export type ConsoleSettings = SettingsOf<typeof consoleSettings>;

@@ -23,7 +23,7 @@ export type ConsoleDeps = {
 };
 
 /** Takes frames. It throws nothing. */
-export type FrameListener = (frame: Frame) => void;
+type FrameListener = (frame: Frame) => void;
 
 /** A console: a service that only reads, and tells pages what it has read. */
 export type Console = Service & {

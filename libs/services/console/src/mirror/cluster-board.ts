@@ -26,7 +26,7 @@ export const boardKinds = [
 /** The kinds that pod-watcher publishes. Their generation begins with its epoch. */
 const watchedKinds: ReadonlySet<StateKind> = new Set(['pod', 'node', 'claim', 'pool']);
 
-/** What a decision says of a pod, and when it was made. */
+/** The words of a decision about a pod, and when it was made. */
 export type PodWords = WaitingWords & { readonly atMs: number };
 
 /** The cluster by the state feed: nodes as they fill, and the pods that wait for one. */

@@ -66,7 +66,7 @@ export class DecisionBook {
     return this.#lastMs.get(source);
   }
 
-  /** What the last decision about a pod says of its wait. */
+  /** The words of the last decision about a pod. */
   ofPod(uid: string): PodWords | undefined {
     const decision = this.#ofPod.get(uid);
     if (decision === undefined) return undefined;

@@ -57,7 +57,7 @@ export type ServiceRow = {
   readonly work: string;
 };
 
-/** What the cluster cost from a time on: milliseconds since 1970, and millionths of $/h. */
+/** The cost of the cluster from a time on: milliseconds since 1970, and millionths of $/h. */
 export type CostPoint = readonly [atMs: number, microsPerHour: number];
 
 /** The parts of a view that are sent whole when they change. */
