@@ -48,11 +48,11 @@ const inputsOf = ({ metafile }: Built): readonly string[] =>
     ),
   );
 
-/** Writes the licences of the packages whose code is in a bundle beside it. */
-const writeNotices = (name: string, built: Built): void =>
-  writeFileSync(`dist/${name}.notices.txt`, noticesOf(inputsOf(built)));
+/** Writes the licences of the packages whose code is in bundles beside them. */
+const writeNotices = (name: string, ...built: readonly Built[]): void =>
+  writeFileSync(`dist/${name}.notices.txt`, noticesOf(built.flatMap(inputsOf)));
 
-/** Bundles a service, and the worker beside it if it has one. */
+/** Bundles a service, and the worker or the page beside it if it has one. */
 async function buildService(app: string): Promise<void> {
   const worker = `apps/${app}/src/worker.ts`;
   const built = await build({
@@ -62,7 +62,7 @@ async function buildService(app: string): Promise<void> {
       ...(existsSync(worker) ? { [`${app}-worker`]: worker } : {}),
     },
   });
-  writeNotices(app, built);
+  writeNotices(app, built, ...(existsSync(`apps/${app}/page`) ? [await buildPage(app)] : []));
 }
 
 /**
@@ -81,24 +81,20 @@ async function buildCommand(): Promise<void> {
   writeNotices('cli', command);
 }
 
-/** Bundles the console's page for browsers, with its styles, and writes their notices. */
-async function buildPage(): Promise<void> {
+/** Bundles the page of a service for browsers, with its styles. */
+async function buildPage(app: string): Promise<Built> {
   const { banner: _banner, ...shared } = bundled;
-  const page = await build({
+  copyFileSync(`apps/${app}/page/index.html`, `dist/${app}-page.html`);
+  return await build({
     ...shared,
-    entryPoints: { 'console-page': 'apps/console/page/main.tsx' },
-    loader: { '.css': 'css' },
+    entryPoints: { [`${app}-page`]: `apps/${app}/page/main.tsx` },
     platform: 'browser',
     // Browsers of 2022 and later.
     target: 'es2022',
     minify: true,
     jsx: 'automatic',
     jsxImportSource: 'preact',
-    // For the list of packages of the image. Browsers do not ask for it.
-    sourcemap: 'external',
   });
-  copyFileSync('apps/console/page/index.html', 'dist/console-page.html');
-  writeNotices('console-page', page);
 }
 
 /** Bundles the thread that HiGHS runs in, with its WebAssembly beside it. */
@@ -114,6 +110,5 @@ async function buildHighs(): Promise<void> {
 
 const apps = process.argv.slice(2);
 for (const app of apps) await (app === 'cli' ? buildCommand() : buildService(app));
-if (apps.includes('console')) await buildPage();
 // The command and the solvers prove bounds.
 if (apps.includes('cli') || apps.includes('solver')) await buildHighs();

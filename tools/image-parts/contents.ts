@@ -3,16 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node
 import { basename, join, normalize } from 'node:path';
 
 /** The bundles of the image, each with its notices. `cli` has parts of its own beside it. */
-const programs = [
-  'pod-watcher',
-  'solver',
-  'launcher',
-  'reaper',
-  'console',
-  'console-page',
-  'cli',
-  'highs-thread',
-];
+const programs = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'cli', 'highs-thread'];
 
 /** The folder that becomes `/app` of the image. */
 export const imageFolder = 'dist/image';

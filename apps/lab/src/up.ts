@@ -205,7 +205,7 @@ function consoleHint({ parts }: Lab): string {
   const page = parts.get('console')?.pageUrl;
   return page === undefined
     ? ''
-    : `  # the same on a page, live: open it in a browser\n  ${page}\n`;
+    : `  # the cluster on a page, live: ${page}\n`;
 }
 
 /** The levers are the cloud twin's, so Karpenter has them too. */
