@@ -7,7 +7,7 @@ import { publishState, type StateValue, streamSpecs } from '@dovetail/contracts'
 import { claimValue, poolValue } from '@dovetail/core-api/testing';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import { systemClock, systemHash } from '@dovetail/runtime';
-import { browserFor } from '@dovetail/test-support/browser';
+import { browserFor, newPage } from '@dovetail/test-support/browser';
 import { eventually } from '@dovetail/test-support/world';
 import {
   freePort,
@@ -18,7 +18,7 @@ import {
   startNats,
   startPart,
 } from '@dovetail/testbed';
-import type { Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** 5,000 nodes of a made-up cluster, on a real bus and in a real browser. */
@@ -89,8 +89,7 @@ describe.runIf(browser !== undefined && !isUnavailable(server))('5,000 nodes', (
       ready: async () => (await httpRequest(`http://127.0.0.1:${port}/readyz`)).status === 200,
       readyDeadlineMs: 60_000,
     });
-    const context = await browser?.newContext({ viewport: { width: 1280, height: 900 } });
-    page = (await context?.newPage()) as Page;
+    page = await newPage(browser as Browser, { viewport: { width: 1280, height: 900 } });
     await page.goto(`http://127.0.0.1:${pagePort}/`);
     await page.locator('.row.node').first().waitFor();
   });

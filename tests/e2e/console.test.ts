@@ -1,19 +1,17 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-import { browserFor } from '@dovetail/test-support/browser';
+import { browserFor, newPage } from '@dovetail/test-support/browser';
 import { claims, untilRunning } from '@dovetail/test-support/cluster';
 import { poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld } from '@dovetail/test-support/world';
+import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** Looks at the console of a lab in a real browser, as a user would. */
 const images = join(import.meta.dirname, '..', '..', 'docs', 'images');
 const rewrite = process.env['SCREENSHOTS_REWRITE'] !== undefined;
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 const browser = await browserFor('the console in a browser');
 const sizes = { wide: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;
@@ -199,12 +197,11 @@ async function openPage(
   url: string,
   options: { readonly size?: keyof typeof sizes; readonly dark?: boolean },
 ): Promise<Page> {
-  const context = await browser.newContext({
+  const page = await newPage(browser, {
     viewport: sizes[options.size ?? 'wide'],
     colorScheme: options.dark === true ? 'dark' : 'light',
     reducedMotion: 'reduce',
   });
-  const page = await context.newPage();
   // A violation of the page's own policy, or an error of its script, fails the test that meets it.
   page.on('pageerror', (error) => {
     throw error;
@@ -213,18 +210,10 @@ async function openPage(
   return page;
 }
 
-type AxeResult = {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly impact: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
-};
-
 /** The elements with faults that axe-core calls serious or critical. */
 async function faultsOf(page: Page): Promise<readonly string[]> {
-  await page.evaluate(await readFile(axe, 'utf8'));
-  const { violations } = (await page.evaluate('axe.run()')) as AxeResult;
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults;
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));

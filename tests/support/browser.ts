@@ -1,8 +1,21 @@
 import { run } from '@dovetail/testbed';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 
 /** The program: of the variable CHROMIUM, or Debian's. */
 const program = (): string => process.env['CHROMIUM'] || 'chromium';
+
+/** Looks of a page wait so long: no test is about the speed of a machine. */
+const patienceMs = 600_000;
+
+/** A new page of a browser, which is as patient as the tests are. */
+export async function newPage(
+  browser: Browser,
+  options: Parameters<Browser['newContext']>[0],
+): Promise<Page> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(patienceMs);
+  return context.newPage();
+}
 
 /**
  * A headless Chromium, if there is one on PATH. Otherwise prints that this is left out, and answers

@@ -1,34 +1,7 @@
+import type { Decision } from '@dovetail/contracts';
 import { useEffect, useState } from 'preact/hooks';
 
 import { poolText, priceText, timeText } from './words.js';
-
-/** A decision as the console sends it: the public contract of the bus, as JSON. */
-type Decision = {
-  readonly id: string;
-  readonly atMs: number;
-  readonly source: string;
-  readonly objects: readonly {
-    readonly kind: string;
-    readonly name: string;
-    readonly namespace?: string;
-  }[];
-  readonly reasons: readonly {
-    readonly code: string;
-    readonly message: string;
-    readonly subject?: string;
-    readonly fell?: { readonly count: number; readonly of: number };
-    readonly remedy?: string;
-  }[];
-  readonly alternatives: readonly {
-    readonly what: string;
-    readonly priceMicrosPerHour?: number;
-    readonly reason?: string;
-  }[];
-  readonly priceMicrosPerHour?: number;
-  readonly lowerBoundMicrosPerHour?: number;
-  readonly priceEstimated?: boolean;
-  readonly facts: Readonly<Record<string, string>>;
-};
 
 type Read =
   | { readonly kind: 'reading' }

@@ -203,9 +203,7 @@ ${consoleHint(lab)}${decisionsHint(lab)}${leversHint}  kubectl scale deployment/
 /** Without a nats-server there is no console. */
 function consoleHint({ parts }: Lab): string {
   const page = parts.get('console')?.pageUrl;
-  return page === undefined
-    ? ''
-    : `  # the cluster on a page, live: ${page}\n`;
+  return page === undefined ? '' : `  # the cluster on a page, live: ${page}\n`;
 }
 
 /** The levers are the cloud twin's, so Karpenter has them too. */
