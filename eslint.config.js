@@ -42,7 +42,7 @@ export default tseslint.config(
     ],
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [...tseslint.configs.recommendedTypeChecked],
     plugins: { '@nx': nx, 'simple-import-sort': simpleImportSort },
     languageOptions: {
@@ -65,7 +65,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     ignores: testFiles,
     plugins: { '@nx': nx },
     rules: {

@@ -38,19 +38,21 @@ const bundled = {
   banner: { js: requireForBundles },
 } satisfies BuildOptions;
 
-type Built = BuildResult<typeof bundled>;
+type Built = Pick<BuildResult<typeof bundled>, 'metafile'>;
 
-/** Writes the licences of the packages whose code is in a bundle beside it. */
-function writeNotices(name: string, { metafile }: Built): void {
-  const inputs = Object.values(metafile.outputs).flatMap((output) =>
+/** The files whose code is in what was built. */
+const inputsOf = ({ metafile }: Built): readonly string[] =>
+  Object.values(metafile.outputs).flatMap((output) =>
     Object.entries(output.inputs).flatMap(([path, { bytesInOutput }]) =>
       bytesInOutput > 0 ? path : [],
     ),
   );
-  writeFileSync(`dist/${name}.notices.txt`, noticesOf(inputs));
-}
 
-/** Bundles a service, and the worker beside it if it has one. */
+/** Writes the licences of the packages whose code is in bundles beside them. */
+const writeNotices = (name: string, ...built: readonly Built[]): void =>
+  writeFileSync(`dist/${name}.notices.txt`, noticesOf(built.flatMap(inputsOf)));
+
+/** Bundles a service, and the worker or the page beside it if it has one. */
 async function buildService(app: string): Promise<void> {
   const worker = `apps/${app}/src/worker.ts`;
   const built = await build({
@@ -60,7 +62,7 @@ async function buildService(app: string): Promise<void> {
       ...(existsSync(worker) ? { [`${app}-worker`]: worker } : {}),
     },
   });
-  writeNotices(app, built);
+  writeNotices(app, built, ...(existsSync(`apps/${app}/page`) ? [await buildPage(app)] : []));
 }
 
 /**
@@ -77,6 +79,22 @@ async function buildCommand(): Promise<void> {
     chunkNames: 'cli-[name]-[hash]',
   });
   writeNotices('cli', command);
+}
+
+/** Bundles the page of a service for browsers, with its styles. */
+async function buildPage(app: string): Promise<Built> {
+  const { banner: _banner, ...shared } = bundled;
+  copyFileSync(`apps/${app}/page/index.html`, `dist/${app}-page.html`);
+  return await build({
+    ...shared,
+    entryPoints: { [`${app}-page`]: `apps/${app}/page/main.tsx` },
+    platform: 'browser',
+    // Browsers of 2022 and later.
+    target: 'es2022',
+    minify: true,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+  });
 }
 
 /** Bundles the thread that HiGHS runs in, with its WebAssembly beside it. */

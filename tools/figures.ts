@@ -16,7 +16,7 @@ type Lines = { readonly code: number; readonly comment: number };
 
 const args = process.argv[1] === import.meta.filename ? process.argv.slice(2) : [];
 const within = args.find((arg) => !arg.startsWith('--')) ?? '';
-const sources = trackedFiles('*.ts').filter(
+const sources = trackedFiles('*.ts', '*.tsx').filter(
   (file) => file.startsWith(within) && !/generated\/|builtin-|\/gen\//.test(file),
 );
 const product = sources.filter((file) => !isTest(file));
@@ -166,7 +166,7 @@ async function houseRows(): Promise<readonly Row[]> {
     return [...used].filter((to) => to !== name && names.has(to));
   });
   const knots = packages.flatMap((each) => knotsOf(arrowsOf(each)));
-  const apps = ['pod-watcher', 'solver', 'launcher', 'reaper'];
+  const apps = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console'];
   const closures = await Promise.all(apps.map(closureOf));
   return [
     ['knots, folders in them', `${knots.length}, ${sum(knots.map((knot) => knot.length))}`],

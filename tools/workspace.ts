@@ -50,7 +50,7 @@ export function workspacePackages(): readonly WorkspacePackage[] {
   const homeOf = (file: string): string | undefined =>
     folders.find((folder) => file.startsWith(`${folder}/`));
   const sources = new Map<string, string[]>(folders.map((folder) => [folder, []]));
-  for (const file of trackedFiles('*.ts')) sources.get(homeOf(file) ?? '')?.push(file);
+  for (const file of trackedFiles('*.ts', '*.tsx')) sources.get(homeOf(file) ?? '')?.push(file);
   return found.map(({ folder, manifest }) => ({
     name: manifest.name,
     folder,

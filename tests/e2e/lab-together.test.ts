@@ -50,6 +50,8 @@ describe('with NATS_SERVER=none, the lab that is left running', () => {
       output: expect.stringMatching(/solver-0, solver-1.*all in one process\n[^]*make lab-down/),
     });
   });
+  test('says that the console is left out, and why', () =>
+    expect(up.output).toMatch(/^ {2}console: left out, because it needs a nats-server$/m));
   test('lets the command read its decisions over HTTP', async () => {
     expect(await readFile(join(folder, '.lab', 'nats-url'), 'utf8')).toMatch(/^http:/);
     expect(await ranCommand({ name: 'cli', folder, args: ['decisions'] })).toMatchObject({

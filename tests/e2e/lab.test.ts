@@ -132,6 +132,11 @@ describe('the lab that is left running, of another name, in another region, with
     });
     expect(up.output).toContain(await readFile(join(folder, '.lab', 'ready'), 'utf8'));
   });
+  test('prints the address of the console, which serves its page there', async () => {
+    const [, url = ''] = /^ {2}console: (http:\S+)$/m.exec(up.output) ?? [];
+    expect(up.output).toContain(`# the cluster on a page, live: ${url}\n`);
+    expect(await (await fetch(url)).text()).toContain('<title>Dovetail console</title>');
+  });
   test('works as it says: nodes of that region run the pods', async () => {
     await kubectl('apply', '-f', join(folder, '.lab', 'inflate.yaml'));
     await kubectl('wait', 'nodepool/default', '--for=condition=Ready', '--timeout=60s');

@@ -60,7 +60,7 @@ const faultsOf = (
 
 describe('prose has its subject first', () => {
   test('in every comment of the sources', () =>
-    expect(faultsOf(filesOf('*.ts'), faultsOfSource)).toEqual([]));
+    expect(faultsOf(filesOf('*.ts', '*.tsx'), faultsOfSource)).toEqual([]));
 
   test('on every page', () =>
     expect(

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node
 import { basename, join, normalize } from 'node:path';
 
 /** The bundles of the image, each with its notices. `cli` has parts of its own beside it. */
-const programs = ['pod-watcher', 'solver', 'launcher', 'reaper', 'cli', 'highs-thread'];
+const programs = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'cli', 'highs-thread'];
 
 /** The folder that becomes `/app` of the image. */
 export const imageFolder = 'dist/image';
@@ -16,7 +16,7 @@ const besides = ['LICENSE', 'tools/catalog/NOTICE', 'deploy/docker/package.json'
 
 /** Code with its source map: a stack trace of a minified line is of no use without. */
 const isCode = (file: string): boolean =>
-  /^(pod-watcher|solver|solver-worker|launcher|reaper|cli|cli-.+|highs-thread)\.m?js(\.map)?$/.test(
+  /^(pod-watcher|solver|solver-worker|launcher|reaper|console|console-page|cli|cli-.+|highs-thread)\.m?js(\.map)?$/.test(
     file,
   );
 
@@ -29,7 +29,8 @@ export function stageImage(): void {
   if (missing.length > 0)
     throw new Error(`dist has no bundle of ${missing.join(', ')}: run \`npm run build\``);
   const notices = programs.map((name) => `${name}.notices.txt`);
-  const files = [...built, 'highs.wasm', ...notices].map((file) => join('dist', file));
+  const page = ['console-page.html', 'console-page.css'];
+  const files = [...built, 'highs.wasm', ...page, ...notices].map((file) => join('dist', file));
   for (const file of [...files, ...besides]) copyFileSync(file, join(imageFolder, basename(file)));
 }
 

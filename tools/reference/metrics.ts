@@ -13,6 +13,7 @@ type Table = { readonly own: readonly Metric[]; readonly contains: readonly stri
 
 /** The tables of the services by the name that the page gives them. */
 const services = {
+  console: 'consoleMetrics',
   launcher: 'launcherMetrics',
   'pod-watcher': 'podWatcherMetrics',
   reaper: 'reaperMetrics',

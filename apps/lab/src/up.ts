@@ -114,7 +114,11 @@ function failStart(): never {
 async function supervise(): Promise<void> {
   const stop = stopOnSignals().signal;
   const progress = (line: string): void => void process.stdout.write(`${line}\n`);
-  const lab = await startLab(await withAutoscaler(labOptions(labDir, progress)));
+  const options = {
+    ...labOptions(labDir, progress),
+    console: autoscalerOf(process.env) === 'dovetail',
+  };
+  const lab = await startLab(await withAutoscaler(options));
   if (lab.kubeconfig !== join(labDir, 'kubeconfig'))
     await copyFile(lab.kubeconfig, join(labDir, 'kubeconfig'));
   await writeAddresses(lab);
@@ -191,10 +195,16 @@ ${kubectl}  # a NodePool, its class and a deployment
   kubectl wait nodepool/default --for=condition=Ready
   kubectl scale deployment/inflate --replicas=20
   kubectl get nodeclaims -o wide
-${decisionsHint(lab)}${leversHint}  kubectl scale deployment/inflate --replicas=0
+${consoleHint(lab)}${decisionsHint(lab)}${leversHint}  kubectl scale deployment/inflate --replicas=0
   # end it
   make lab-down
 `;
+
+/** Without a nats-server there is no console. */
+function consoleHint({ parts }: Lab): string {
+  const page = parts.get('console')?.pageUrl;
+  return page === undefined ? '' : `  # the cluster on a page, live: ${page}\n`;
+}
 
 /** The levers are the cloud twin's, so Karpenter has them too. */
 const leversHint = `  # let AWS misbehave: interrupt, drain-zone, fail, price, clock and more

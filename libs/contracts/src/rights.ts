@@ -3,8 +3,18 @@ import type { StreamSpec, WorkerSpec } from '@dovetail/core-ports';
 import { type DecisionKind, type StateKind, stateKinds } from './messages.js';
 import { streamName, type StreamRole, streamSpecs, subjects, workers } from './subjects.js';
 
-/** Who connects to the bus. `reader` is anyone who may read decisions, and nothing else. */
-export const busRoles = ['pod-watcher', 'solver', 'launcher', 'reaper', 'reader'] as const;
+/**
+ * Who connects to the bus. `reader` is anyone who may read decisions, and nothing else. `console`
+ * also follows the state feed, which names every pod and node, and writes nothing either.
+ */
+export const busRoles = [
+  'pod-watcher',
+  'solver',
+  'launcher',
+  'reaper',
+  'reader',
+  'console',
+] as const;
 /** A client of the bus, by the part that it plays. */
 export type BusRole = (typeof busRoles)[number];
 
@@ -56,7 +66,11 @@ const toldBy: Readonly<Record<BusRole, readonly DecisionKind[]>> = {
   ],
   reaper: ['disrupt', 'interrupt', 'drain', 'terminate', 'collect'],
   reader: [],
+  console: [],
 };
+
+/** The roles that write nothing at all. */
+const readOnly: ReadonlySet<BusRole> = new Set(['reader', 'console']);
 
 const nothing: Omit<BusRights, 'inbox'> = {
   makes: [],
@@ -89,11 +103,12 @@ export function busRights(cluster: string, role: BusRole): BusRights {
     launcher,
     reaper,
     reader,
+    console: consoleRights,
   };
   const own = ofRole[role](cluster);
   const told = toldBy[role].map((kind) => subjects.decisionsOfKind(cluster, kind));
   // Any message over the limit of one travels through this stream.
-  const large = role === 'reader' ? [] : [subjects.blobAll(cluster)];
+  const large = readOnly.has(role) ? [] : [subjects.blobAll(cluster)];
   return {
     ...nothing,
     ...own,
@@ -149,4 +164,12 @@ const reader = (cluster: string): Partial<BusRights> => ({
   consumes: streams(cluster, 'decisions'),
   reads: streams(cluster, 'records'),
   hears: [subjects.decisionAll(cluster)],
+});
+
+/**
+ * A right of its own, because the state feed says more than decisions do: whoever may read
+ * decisions need not see every pod.
+ */
+const consoleRights = (cluster: string): Partial<BusRights> => ({
+  follows: streams(cluster, 'state', 'decisions'),
 });

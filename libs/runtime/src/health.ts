@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 
-import { type Log, messageOf, type Service } from '@dovetail/core-ports';
+import type { Log, Service } from '@dovetail/core-ports';
 import { fastify, type FastifyInstance } from 'fastify';
 
-import { SettingsError } from './settings.js';
+import { listenOn } from './listen.js';
 import type { ProcessVitals } from './vitals.js';
 
 /** The state of a service as HTTP shows it. */
@@ -42,9 +42,7 @@ export async function serveHealth(
     reply.type(metricsType).send(Readable.from(metricsText())),
   );
   serveDebug(server, service);
-  await listen(server, options);
-  const address = server.server.address();
-  const port = address !== null && typeof address === 'object' ? address.port : options.port;
+  const port = await listenOn(server, { ...options, portSetting: '--http-port (or HTTP_PORT)' });
   options.log.info('listening', `serving health, metrics and debug state on port ${port}`, {
     port,
   });
@@ -77,26 +75,6 @@ const forbidden = { error: 'ask from the same host, or by kubectl port-forward' 
 /** Whether a caller is on this host. `kubectl port-forward` calls from within the pod. */
 export const isLoopback = (address: string | undefined): boolean =>
   address !== undefined && /^(::ffff:)?127\.|^::1$/.test(address);
-
-/** Listens. A machine without IPv6 cannot listen on `::`; it listens on its IPv4 addresses. */
-async function listen(
-  server: FastifyInstance,
-  { port, host }: { readonly port: number; readonly host: string },
-): Promise<void> {
-  try {
-    await server.listen({ port, host });
-  } catch (error) {
-    if (host !== '::' || !isWithoutIpv6(error))
-      throw new SettingsError(
-        `--http-host (or HTTP_HOST) ${host} and --http-port (or HTTP_PORT) ${port}: ${messageOf(error)}. Give an address of this machine and a port that is free.`,
-        { cause: error },
-      );
-    await server.listen({ port, host: '0.0.0.0' });
-  }
-}
-
-const isWithoutIpv6 = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'EAFNOSUPPORT';
 
 /** Turns maps and sets into JSON. */
 function readable(_key: string, value: unknown): unknown {

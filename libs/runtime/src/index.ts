@@ -6,6 +6,7 @@ export * from './feature-gates.js';
 export * from './health.js';
 export * from './kube-failures.js';
 export * from './lease.js';
+export * from './listen.js';
 export * from './log.js';
 export * from './metrics.js';
 export * from './name-settings.js';

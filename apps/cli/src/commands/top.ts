@@ -1,8 +1,8 @@
+import type { NodeState } from '@dovetail/core-fleet';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import { isLabKubeconfig } from '../lab/addresses.js';
 import { terminal } from '../terminal.js';
-import type { NodeState } from '../top/node.js';
 import type { TopRequest } from '../top/run.js';
 import type { TopSelection } from '../top/selection.js';
 import type { Environment } from './bus-flags.js';

@@ -1,8 +1,8 @@
 import type { Decision } from '@dovetail/contracts';
+import { periodText } from '@dovetail/core-fleet/words';
 
 import { priceOf } from '../decisions/rows.js';
 import { columns, type Layout } from '../layout/columns.js';
-import { periodText } from '../layout/periods.js';
 import { alternativesOf, reasonsOf, type Story } from './story.js';
 
 /** The name and version of the form of `dovetail explain pod … -o json`. It only gains fields. */

@@ -1,5 +1,6 @@
+import { periodText } from '@dovetail/core-fleet/words';
+
 import { columns, type Layout } from '../layout/columns.js';
-import { periodText } from '../layout/periods.js';
 import { labNowMs } from './addresses.js';
 import { claimOf, type LabTwin, type Machine } from './twin.js';
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
-import { periodText } from '../layout/periods.js';
+import { periodText } from '@dovetail/core-fleet/words';
+
 import { labFiles } from './addresses.js';
 import { LabError, labExitCodes, type LabTwin, type Machine } from './twin.js';
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 
 import { columns } from './columns.js';
-import { periodText } from './periods.js';
 
 test('on a narrow terminal the last column shortens, and no line is longer than the terminal', () => {
   const text = columns(['POD', 'WHY'], [['default/web', 'no pool has a type with 64 GPUs']], {
@@ -18,12 +17,3 @@ test('a terminal narrower than the first columns cuts the line itself', () => {
 test('a pipe gets every word', () => {
   expect(columns(['POD', 'WHY'], [['a', 'x'.repeat(500)]])).toContain('x'.repeat(500));
 });
-
-test.each([
-  [0, '0s'],
-  [999, '0s'],
-  [61_000, '1m 1s'],
-  [120_000, '2m'],
-  [3_600_000 * 5 + 59_000, '5h'],
-  [86_400_000 * 3 + 3_600_000 * 4 + 60_000, '3d 4h'],
-])('%i ms are %s', (ms, text) => expect(periodText(ms)).toBe(text));

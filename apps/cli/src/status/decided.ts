@@ -1,4 +1,5 @@
 import type { Decision, DecisionKind } from '@dovetail/contracts';
+import { waitingWords } from '@dovetail/service-kit';
 
 import type { RoundStatus, Status, WaitingPod } from './status.js';
 
@@ -50,23 +51,14 @@ export class Decided {
 
   #explained(pod: WaitingPod): WaitingPod {
     const decision = this.#ofPod.get(pod.uid);
-    return decision === undefined
-      ? pod
-      : { ...pod, why: whyOf(decision), codes: codesOf(decision), said: decision.kind };
+    return decision === undefined ? pod : { ...pod, ...wordsOf(decision), said: decision.kind };
   }
 }
 
-const codesOf = ({ reasons }: Decision): readonly string[] => [
-  ...new Set(reasons.map(({ code }) => code)),
-];
-
-function whyOf({ kind, claimName = '', summary, reasons }: Decision): string {
-  if (kind === 'admit')
-    return claimName === '' ? summary : `its node is on the way: NodeClaim ${claimName}`;
-  const [first] = reasons;
-  if (first === undefined) return summary;
-  const messages = [...new Set(reasons.map(({ message }) => message))].join('; ');
-  return first.remedy === undefined ? messages : `${messages}. Remedy: ${first.remedy}`;
+function wordsOf(decision: Decision): Pick<WaitingPod, 'why' | 'codes'> {
+  const isAdmitted = decision.kind === 'admit';
+  const { why, codes, remedy } = waitingWords({ ...decision, isAdmitted });
+  return { why: remedy === undefined ? why : `${why}. Remedy: ${remedy}`, codes };
 }
 
 const roundOf = (

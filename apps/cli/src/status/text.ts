@@ -1,6 +1,6 @@
+import { countText, periodText } from '@dovetail/core-fleet/words';
+
 import { columns, type Layout } from '../layout/columns.js';
-import { countText } from '../layout/counts.js';
-import { periodText } from '../layout/periods.js';
 import type { Fill, NodesStatus, ServiceStatus, Status } from './status.js';
 
 /** The hours of a month, as AWS counts them for its monthly prices. */

@@ -1,3 +1,4 @@
+import { Fleet, type FleetKind } from '@dovetail/core-fleet';
 import {
   KubeError,
   type KubeResource,
@@ -11,8 +12,8 @@ import {
 import { type Cluster, clusterOf, type ClusterRequest } from '../cluster/access.js';
 import type { Layout } from '../layout/columns.js';
 import type { Streams } from '../simulate/run.js';
-import { Fleet, type KnownKind, knownOf } from './fleet.js';
-import { topSchema } from './node.js';
+import { topNodesOf, topSchema } from './node.js';
+import { fleetObjectOf } from './objects.js';
 import { selected, type TopSelection } from './selection.js';
 import { topText, totalOf } from './text.js';
 
@@ -34,7 +35,7 @@ export type Screen = {
   draw(text: string): void;
 };
 
-const sources: readonly (readonly [KnownKind, KubeResource])[] = [
+const sources: readonly (readonly [FleetKind, KubeResource])[] = [
   ['claim', kubeResources.nodeClaims],
   ['node', kubeResources.nodes],
   ['pool', kubeResources.nodePools],
@@ -67,7 +68,7 @@ async function listed({ kube }: Cluster): Promise<Fleet> {
   await Promise.all(
     sources.map(async ([kind, resource]) => {
       for (const object of await kube.list(resource)) {
-        const known = knownOf[kind](object);
+        const known = fleetObjectOf[kind](object);
         if (known !== undefined) fleet.set(known);
       }
     }),
@@ -76,7 +77,7 @@ async function listed({ kube }: Cluster): Promise<Fleet> {
 }
 
 function once(fleet: Fleet, { selection, output, layout }: TopRequest, nowMs: number): string {
-  const nodes = selected(fleet.nodes(nowMs), selection);
+  const nodes = selected(topNodesOf(fleet, nowMs), selection);
   if (output === 'table') return topText(nodes, fleet.waiting(), { bars: false, layout });
   const time = new Date(nowMs).toISOString();
   const total = totalOf(nodes, fleet.waiting());
@@ -137,20 +138,20 @@ export async function topLive(
 type Following = {
   readonly fleet: Fleet;
   /** The kinds whose first list is not complete. */
-  readonly waiting: Set<KnownKind>;
+  readonly waiting: Set<FleetKind>;
   readonly trouble: Trouble;
 };
 
 async function follow(
   { kube }: Cluster,
-  [kind, resource]: readonly [KnownKind, KubeResource],
+  [kind, resource]: readonly [FleetKind, KubeResource],
   { fleet, waiting, trouble }: Following,
   stop: StopSignal,
 ): Promise<void> {
   // An object that counts for nothing any more still has a UID by which it is forgotten.
-  const project = (object: Parameters<(typeof knownOf)[KnownKind]>[0]) => ({
+  const project = (object: Parameters<(typeof fleetObjectOf)[FleetKind]>[0]) => ({
     uid: object.metadata.uid ?? '',
-    known: knownOf[kind](object),
+    known: fleetObjectOf[kind](object),
   });
   try {
     for await (const event of kube.watch({ resource, project }, stop)) {
@@ -187,14 +188,14 @@ function frameOf(
   }: {
     readonly screen: Screen;
     readonly nowMs: number;
-    readonly waiting: ReadonlySet<KnownKind>;
+    readonly waiting: ReadonlySet<FleetKind>;
     readonly trouble: Trouble;
   },
 ): string {
   const { columns: width, rows } = screen.size();
   const note = trouble.text === '' ? '' : `the API server: ${trouble.text}\n`;
   if (waiting.size > 0) return `reading the cluster: ${[...waiting].join('s, ')}s…\n${note}`;
-  const nodes = selected(fleet.nodes(nowMs), selection);
+  const nodes = selected(topNodesOf(fleet, nowMs), selection);
   const rowsMax = Math.max(1, rows - otherLines);
   return `${topText(nodes, fleet.waiting(), { rowsMax, bars: true, layout: { width } })}${note}q ends\n`;
 }

@@ -1,6 +1,8 @@
+import type { NodeState } from '@dovetail/core-fleet';
+import { shareOf } from '@dovetail/core-fleet/words';
 import { compareText } from '@dovetail/core-kube-model';
 
-import type { Fill, NodeState, TopNode } from './node.js';
+import type { TopNode } from './node.js';
 
 /** The columns that rows can be in the order of. */
 export const sortKeys = [
@@ -26,10 +28,6 @@ export type TopSelection = {
   readonly sort: (typeof sortKeys)[number];
   readonly reverse: boolean;
 };
-
-/** The share of what a node can give that is requested, from 0 on. */
-export const shareOf = ({ requested, allocatable }: Fill): number =>
-  allocatable === 0 ? 0 : requested / allocatable;
 
 /** The value that a column is sorted by. Numbers sort from the greatest on, text from A on. */
 const valueOf: Readonly<Record<TopSelection['sort'], (node: TopNode) => number | string>> = {

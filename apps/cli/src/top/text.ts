@@ -1,9 +1,8 @@
+import { countText, type Fill, periodText, shareOf, sumOfFills } from '@dovetail/core-fleet/words';
+
 import type { Layout } from '../layout/columns.js';
-import { countText } from '../layout/counts.js';
 import { type Column, fitted } from '../layout/fitted.js';
-import { periodText } from '../layout/periods.js';
-import type { Fill, TopNode } from './node.js';
-import { shareOf } from './selection.js';
+import type { TopNode } from './node.js';
 
 /** The characters of a bar. */
 const barLength = 10;
@@ -45,20 +44,11 @@ export type TopTotal = {
   readonly waiting: number;
 };
 
-const sumOf = (fills: readonly Fill[]): Fill =>
-  fills.reduce<Fill>(
-    (sum, one) => ({
-      requested: sum.requested + one.requested,
-      allocatable: sum.allocatable + one.allocatable,
-    }),
-    { requested: 0, allocatable: 0 },
-  );
-
 /** Sums up nodes. */
 export const totalOf = (nodes: readonly TopNode[], waiting: number): TopTotal => ({
   nodes: nodes.length,
-  cpu: sumOf(nodes.map(({ cpu }) => cpu)),
-  memory: sumOf(nodes.map(({ memory }) => memory)),
+  cpu: sumOfFills(nodes.map(({ cpu }) => cpu)),
+  memory: sumOfFills(nodes.map(({ memory }) => memory)),
   priceMicrosPerHour: nodes.reduce((sum, one) => sum + (one.priceMicrosPerHour ?? 0), 0),
   priceEstimated: nodes.some(({ priceEstimated }) => priceEstimated),
   waiting,

@@ -1,9 +1,10 @@
+import { Fleet, type FleetKind, nodeStates } from '@dovetail/core-fleet';
 import type { KubeObject } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
 import { topChoices } from '../commands/top.js';
-import { Fleet, type KnownKind, knownOf } from './fleet.js';
-import { nodeStates, type TopNode } from './node.js';
+import { type TopNode, topNodesOf } from './node.js';
+import { fleetObjectOf } from './objects.js';
 import { topOnce } from './run.js';
 import { selected, sortKeys, type TopSelection } from './selection.js';
 import { topText } from './text.js';
@@ -90,20 +91,20 @@ const pool = {
   },
 } as unknown as KubeObject;
 
-function fleetOf(objects: readonly (readonly [KnownKind, KubeObject])[]): Fleet {
+function fleetOf(objects: readonly (readonly [FleetKind, KubeObject])[]): Fleet {
   const fleet = new Fleet();
   for (const [kind, object] of objects) {
-    const known = knownOf[kind](object);
+    const known = fleetObjectOf[kind](object);
     if (known !== undefined) fleet.set(known);
   }
   return fleet;
 }
-const onlyNode = (objects: readonly (readonly [KnownKind, KubeObject])[]): Partial<TopNode> =>
-  fleetOf(objects).nodes(nowMs)[0] ?? {};
+const onlyNode = (objects: readonly (readonly [FleetKind, KubeObject])[]): Partial<TopNode> =>
+  topNodesOf(fleetOf(objects), nowMs)[0] ?? {};
 
 describe('the next thing that happens to a node', () => {
   const retirement = JSON.stringify({ cause: 'drifted', atMs: nowMs });
-  test.each<[string, readonly (readonly [KnownKind, KubeObject])[], TopNode['state'], string]>([
+  test.each<[string, readonly (readonly [FleetKind, KubeObject])[], TopNode['state'], string]>([
     [
       'a claim that waits for EC2',
       [['claim', claimOf('a', { nodeName: undefined })]],
@@ -191,10 +192,10 @@ describe('a fleet', () => {
       ['pod', podOf('q', undefined, 'Pending')],
       ['pod', podOf('done', 'node-a', 'Succeeded')],
     ]);
-  const fill = (fleet: Fleet): number | undefined => fleet.nodes(nowMs)[0]?.cpu.requested;
+  const fill = (fleet: Fleet): number | undefined => topNodesOf(fleet, nowMs)[0]?.cpu.requested;
 
   test('sums what pods request of each node, without those that have ended', () => {
-    expect(start().nodes(nowMs)).toMatchObject([
+    expect(topNodesOf(start(), nowMs)).toMatchObject([
       {
         node: 'node-a',
         pods: 1,
@@ -210,7 +211,7 @@ describe('a fleet', () => {
 
   test('follows a pod that is bound, changed and deleted', () => {
     const fleet = start();
-    const bound = knownOf.pod(podOf('q', 'node-a'));
+    const bound = fleetObjectOf.pod(podOf('q', 'node-a'));
     if (bound !== undefined) {
       fleet.set(bound);
       fleet.set(bound);
@@ -225,21 +226,24 @@ describe('a fleet', () => {
 
   test('keeps a node of the same name that came before its predecessor went', () => {
     const fleet = start();
-    const next = knownOf.node(nodeOf('a', { uid: 'later' }));
+    const next = fleetObjectOf.node(nodeOf('a', { uid: 'later' }));
     if (next !== undefined) fleet.set(next);
     fleet.drop('node', 'node-uid-a');
-    expect(fleet.nodes(nowMs)[0]?.state).toBe('ready');
+    expect(topNodesOf(fleet, nowMs)[0]?.state).toBe('ready');
     fleet.drop('node', 'later');
-    expect(fleet.nodes(nowMs)[0]?.state).toBe('launching');
+    expect(topNodesOf(fleet, nowMs)[0]?.state).toBe('launching');
   });
 
   test('leaves objects out that cannot be read, and those of another provider', () => {
     const nodeClassRef = { group: 'eks.amazonaws.com', kind: 'NodeClass', name: 'default' };
     const spec = { nodeClassRef, requirements: [], template: { spec: { nodeClassRef } } };
     const claims = [{ metadata: { name: 'x' } }, { ...claimOf('b'), spec }];
-    expect(claims.map((each) => knownOf.claim(each))).toEqual([undefined, undefined]);
-    expect(knownOf.pool({ ...pool, spec })).toBeUndefined();
+    expect(claims.map((each) => fleetObjectOf.claim(each))).toEqual([undefined, undefined]);
+    expect(fleetObjectOf.pool({ ...pool, spec })).toBeUndefined();
   });
+
+  test('leaves objects out that cannot be read', () =>
+    expect(fleetOf([['claim', { metadata: { name: 'x' } }]]).nodes()).toEqual([]));
 });
 
 const row = (node: string, over: Partial<TopNode> = {}): TopNode => ({
@@ -313,7 +317,7 @@ describe('rows', () => {
     const fleet = new Fleet();
     for (let index = 0; index < 5_000; index += 1) {
       const name = String(index);
-      for (const known of [knownOf.claim(claimOf(name)), knownOf.node(nodeOf(name))])
+      for (const known of [fleetObjectOf.claim(claimOf(name)), fleetObjectOf.node(nodeOf(name))])
         if (known !== undefined) fleet.set(known);
     }
     const use = { cpu: 100, memory: 1, pods: 1, moving: 1 };
@@ -321,7 +325,7 @@ describe('rows', () => {
       const nodeName = `node-${String(index % 5_000)}`;
       fleet.set({ kind: 'pod', uid: String(index), pod: { ...use, nodeName } });
     }
-    const nodes = selected(fleet.nodes(nowMs), { ...selection, sort: 'cpu' });
+    const nodes = selected(topNodesOf(fleet, nowMs), { ...selection, sort: 'cpu' });
     expect(nodes).toHaveLength(5_000);
     expect(nodes.every(({ pods }) => pods === 10)).toBe(true);
     expect(

@@ -100,7 +100,7 @@ securityContext: {{- toYaml . | nindent 2 }}
 {{- $ca := include "dovetail.busCaSecret" .root -}}
 {{- $tls := .root.Values.nats.tls -}}
 serviceAccountName: {{ include "dovetail.accountName" . }}
-automountServiceAccountToken: {{ ne .component "solver" }}
+automountServiceAccountToken: {{ not (has .component (list "solver" "console")) }}
 terminationGracePeriodSeconds: {{ int .block.terminationGracePeriodSeconds }}
 {{ include "dovetail.placement" . | trim }}
 {{- with include "dovetail.affinity" . | fromYaml }}
@@ -122,6 +122,9 @@ containers:
     {{- end }}
     ports:
       - { name: http, containerPort: {{ int .block.port }} }
+      {{- if eq .component "console" }}
+      - { name: page, containerPort: {{ int .block.pagePort }} }
+      {{- end }}
     {{- range $probe, $path := dict "startupProbe" "/healthz" "livenessProbe" "/healthz" "readinessProbe" "/readyz" }}
     {{ $probe }}: {{- toYaml (merge (dict "httpGet" (dict "path" $path "port" "http")) (get $.block $probe)) | nindent 6 }}
     {{- end }}

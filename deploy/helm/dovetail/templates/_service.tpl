@@ -16,7 +16,7 @@ metadata:
   name: {{ include "dovetail.accountName" . }}
   namespace: {{ .root.Release.Namespace }}
   {{- include "dovetail.metadata" (merge (dict "annotations" (include "dovetail.accountAnnotations" . | fromYaml)) .) | nindent 2 }}
-# Each pod says itself whether it mounts the token; the solver's does not.
+# Each pod says itself whether it mounts the token; those of the solver and the console do not.
 automountServiceAccountToken: false
 ---
 {{ end -}}
@@ -67,11 +67,15 @@ metadata:
 spec:
   podSelector:
     matchLabels: {{- include "dovetail.selector" . | nindent 6 }}
-  # Probes and metrics; nothing else listens.
+  # Probes and metrics; but for the console's page nothing else listens.
   ingress:
     - ports: [{ port: http, protocol: TCP }]
-  {{- if eq .component "solver" }}
-  # A solver talks to NATS alone.
+    {{- if and (eq .component "console") .values.allowFrom }}
+    - ports: [{ port: page, protocol: TCP }]
+      from: {{- toYaml .values.allowFrom | nindent 8 }}
+    {{- end }}
+  {{- if has .component (list "solver" "console") }}
+  # It talks to NATS alone.
   policyTypes: [Ingress, Egress]
   egress:
     - ports:

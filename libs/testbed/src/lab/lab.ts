@@ -87,13 +87,25 @@ async function startAll(
     kubeconfig: kubernetes.kubeconfig,
     natsUrl: bus.url,
     cloudUrl: cloud.url,
-    inventory: [bus.description, kubernetes.description, cloud.description, services],
+    inventory: inventoryOf(options, parts, [bus, kubernetes, cloud, { description: services }]),
     advanceClock: clockAdvancer(clockFile),
     async stop() {
       await supervisor?.stop();
       for (const part of [...parts.values()].toReversed()) await part.stop();
     },
   };
+}
+
+/** One line per part, and one about the console if it was asked for. */
+function inventoryOf(
+  options: LabOptions,
+  parts: ReadonlyMap<string, RunningPart>,
+  all: readonly { readonly description: string }[],
+): readonly string[] {
+  const lines = all.map(({ description }) => description);
+  if (options.console !== true) return lines;
+  const page = parts.get('console')?.pageUrl;
+  return [...lines, `console: ${page ?? 'left out, because it needs a nats-server'}`];
 }
 
 /** Starts the services of a lab that was started without them. Returns when all are ready. */
@@ -191,6 +203,6 @@ async function startTogether(
     );
   return {
     bus: { url, description, wipeStore },
-    services: `services: ${serviceNames(options).join(', ')}: real, all in one process`,
+    services: `services: ${serviceNames({ ...options, console: false }).join(', ')}: real, all in one process`,
   };
 }

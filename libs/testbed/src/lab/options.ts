@@ -32,6 +32,8 @@ export type LabOptions = {
   readonly karpenter?: KarpenterProgram;
   /** Starts everything around the services and none of them: the caller runs them, or others. */
   readonly servicesLeftOut?: boolean;
+  /** Starts the console beside the services. Without a nats-server it is left out. */
+  readonly console?: boolean;
   /** Restarts parts that have died, as a Deployment would. */
   readonly supervise: boolean;
   /** Receives a line when a part runs, is downloaded, built or restarted. */

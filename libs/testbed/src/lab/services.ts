@@ -36,12 +36,13 @@ const identityOf = (program: string): Readonly<Record<string, string>> => ({
   AWS_ACCESS_KEY_ID: program,
 });
 
-/** The services of a lab, by the names of their parts. */
+/** The services of a lab, by the names of their parts. The console shows the others. */
 export const serviceNames = (options: LabOptions): readonly string[] => [
   'pod-watcher',
   ...Array.from({ length: options.solvers }, (_, index) => `solver-${index}`),
   'launcher',
   'reaper',
+  ...(options.console === true ? ['console'] : []),
 ];
 
 /**
@@ -53,6 +54,7 @@ export const serviceHeapMiB: Readonly<Record<string, number>> = {
   solver: 288,
   launcher: 400,
   reaper: 384,
+  console: 256,
 };
 
 /** The arguments of Node.js that start a service's bundle, as in the chart. */
@@ -70,6 +72,7 @@ export async function startService(
 ): Promise<RunningPart> {
   const program = name.replace(/-\d+$/, '');
   const port = await freePort();
+  const pagePort = program === 'console' ? await freePort() : undefined;
   const part = await startPart({
     name,
     command: process.execPath,
@@ -84,11 +87,13 @@ export async function startService(
       HTTP_PORT: String(port),
       HTTP_HOST: '127.0.0.1',
       REPLICA_NAME: name,
+      ...(pagePort === undefined ? {} : { PAGE_PORT: String(pagePort) }),
     },
     ready: async () => (await httpRequest(`http://127.0.0.1:${port}/readyz`)).status === 200,
     readyDeadlineMs: 60_000,
   });
-  parts.set(name, Object.assign(part, { httpUrl: `http://127.0.0.1:${port}` }));
+  const pageUrl = pagePort === undefined ? {} : { pageUrl: `http://127.0.0.1:${pagePort}` };
+  parts.set(name, Object.assign(part, { httpUrl: `http://127.0.0.1:${port}`, ...pageUrl }));
   return part;
 }
 

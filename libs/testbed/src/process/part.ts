@@ -20,6 +20,8 @@ export type RunningPart = {
   readonly logFile: string;
   /** Where a service answers HTTP. Absent for other parts. */
   readonly httpUrl?: string;
+  /** Where the console serves its page. Absent for other parts. */
+  readonly pageUrl?: string;
   /**
    * Asks the part to end (SIGTERM), then kills it (SIGKILL) after a while. Returns when it is gone.
    * Repeating does no harm.

@@ -1,58 +1,37 @@
-import { type NodeClaim, nodeClaimOf, nodePoolOf, type Pool, poolKey } from '@dovetail/core-api';
+import { type NodeClaim, type Pool, poolKey } from '@dovetail/core-api';
 import {
   evictionCost,
   isReschedulable,
   isTerminal,
   type Node,
-  nodeOf,
-  podOf,
+  type Pod,
 } from '@dovetail/core-kube-model';
-import type { KubeObject } from '@dovetail/core-ports';
 
-import { type TopNode, topNodeOf, type Use } from './node.js';
+import { type FleetNode, fleetNodeOf, type Use } from './fleet-node.js';
 
 /** A pod, reduced to what it takes of its node. A cluster has many. */
-type PodUse = Use & {
+export type PodUse = Use & {
   /** Undefined: it waits for a node. */
   readonly nodeName: string | undefined;
 };
 
 /** An object of one of the kinds that a fleet knows, by its UID. */
-export type Known =
+export type FleetObject =
   | { readonly kind: 'claim'; readonly uid: string; readonly claim: NodeClaim }
   | { readonly kind: 'node'; readonly uid: string; readonly node: Node }
   | { readonly kind: 'pool'; readonly uid: string; readonly pool: Pool }
   | { readonly kind: 'pod'; readonly uid: string; readonly pod: PodUse };
 
 /** A kind of objects that a fleet knows. */
-export type KnownKind = Known['kind'];
+export type FleetKind = FleetObject['kind'];
 
-/**
- * Reads an object of the API. Undefined: it cannot be read, or counts for nothing, such as a pod
- * that has ended.
- */
-export const knownOf: Readonly<Record<KnownKind, (object: KubeObject) => Known | undefined>> = {
-  claim: (object) => {
-    const one = nodeClaimOf(object);
-    return one.ok ? { kind: 'claim', uid: one.value.uid, claim: one.value } : undefined;
-  },
-  node: (object) => {
-    const one = nodeOf(object);
-    return one.ok ? { kind: 'node', uid: one.value.uid, node: one.value } : undefined;
-  },
-  pool: (object) => {
-    const one = nodePoolOf(object);
-    return one.ok ? { kind: 'pool', uid: object.metadata.uid ?? '', pool: one.value } : undefined;
-  },
-  pod: (object) => {
-    const one = podOf(object);
-    if (!one.ok || isTerminal(one.value)) return undefined;
-    const { uid, nodeName, requests } = one.value;
-    const moves = isReschedulable(one.value) && evictionCost(one.value) > 0;
-    const { cpu = 0, memory = 0 } = requests;
-    return { kind: 'pod', uid, pod: { nodeName, cpu, memory, pods: 1, moving: moves ? 1 : 0 } };
-  },
-};
+/** The use that a pod makes of its node. Undefined: it has ended, and counts for nothing. */
+export function podUseOf(pod: Pod): PodUse | undefined {
+  if (isTerminal(pod)) return undefined;
+  const { cpu = 0, memory = 0 } = pod.requests;
+  const moves = isReschedulable(pod) && evictionCost(pod) > 0;
+  return { nodeName: pod.nodeName, cpu, memory, pods: 1, moving: moves ? 1 : 0 };
+}
 
 const nothing: Use = { cpu: 0, memory: 0, pods: 0, moving: 0 };
 
@@ -76,27 +55,27 @@ export class Fleet {
   readonly #used = new Map<string, Use>();
 
   /** Takes an object as it is now. */
-  set(known: Known): void {
-    switch (known.kind) {
+  set(object: FleetObject): void {
+    switch (object.kind) {
       case 'claim':
-        this.#claims.set(known.uid, known.claim);
+        this.#claims.set(object.uid, object.claim);
         return;
       case 'pool':
-        this.#pools.set(known.uid, known.pool);
+        this.#pools.set(object.uid, object.pool);
         return;
       case 'node':
-        this.#nodes.set(known.node.name, known.node);
-        this.#nodeNames.set(known.uid, known.node.name);
+        this.#nodes.set(object.node.name, object.node);
+        this.#nodeNames.set(object.uid, object.node.name);
         return;
       case 'pod':
-        this.#dropPod(known.uid);
-        this.#pods.set(known.uid, known.pod);
-        this.#count(known.pod, 1);
+        this.#dropPod(object.uid);
+        this.#pods.set(object.uid, object.pod);
+        this.#count(object.pod, 1);
     }
   }
 
   /** Forgets an object that is gone, or counts for nothing any more. */
-  drop(kind: KnownKind, uid: string): void {
+  drop(kind: FleetKind, uid: string): void {
     if (kind === 'claim') this.#claims.delete(uid);
     if (kind === 'pool') this.#pools.delete(uid);
     if (kind === 'pod') this.#dropPod(uid);
@@ -108,7 +87,7 @@ export class Fleet {
   }
 
   /** Forgets all objects of a kind, before they are listed anew. */
-  clear(kind: KnownKind): void {
+  clear(kind: FleetKind): void {
     const uids = { claim: this.#claims, node: this.#nodeNames, pool: this.#pools, pod: this.#pods }[
       kind
     ];
@@ -120,13 +99,18 @@ export class Fleet {
     return (this.#used.get('') ?? nothing).pods;
   }
 
-  /** The nodes as they are at a time, in no order. */
-  nodes(nowMs: number): readonly TopNode[] {
+  /** The pools, by their keys, in no order. */
+  pools(): readonly string[] {
+    return [...this.#pools.values()].map(({ identity }) => poolKey(identity));
+  }
+
+  /** The nodes, in no order. */
+  nodes(): readonly FleetNode[] {
     const pools = new Map([...this.#pools.values()].map((pool) => [poolKey(pool.identity), pool]));
     return [...this.#claims.values()].map((claim) => {
       const node = this.#nodes.get(claim.nodeName ?? '');
       const use = this.#used.get(node?.name ?? claim.name) ?? nothing;
-      return topNodeOf({ claim, node, pool: pools.get(poolKey(claim.pool)), use }, nowMs);
+      return fleetNodeOf({ claim, node, pool: pools.get(poolKey(claim.pool)), use });
     });
   }
 
