@@ -178,7 +178,7 @@ export type PlanMessage = {
 };
 
 /**
- * What a plan was made from. `input` is the text of `writtenRecord` of @dovetail/core-scheduling,
+ * The record of a plan: everything that it was made from. `input` is the text of `writtenRecord` of @dovetail/core-scheduling,
  * which names its parts.
  */
 export type PlanRecord = Omit<PlanMessage, 'plan'> & { readonly input: string };

@@ -10,7 +10,7 @@ export const nodeHash: Hash = {
   sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
 };
 
-/** What came of some work with the bus: its value, or why it could not be done and the remedy. */
+/** The value of some work with the bus, or why it could not be done and the remedy. */
 export type Asked<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string };
 

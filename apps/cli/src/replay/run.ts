@@ -29,7 +29,7 @@ export type ReplayRequest = ChangeRequest & {
  * Exit codes: the same, or made with changes; another plan without changes; bad input; nothing is
  * kept of it (EX_NOINPUT); the bus cannot be read.
  */
-export const replayExitCodes = {
+const replayExitCodes = {
   done: 0,
   differs: 2,
   badInput: 64,

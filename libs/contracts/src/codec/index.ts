@@ -63,7 +63,7 @@ export const { encode: encodePlannerAnswer, decode: decodePlannerAnswer } = entr
   wire.PlannerAnswer,
   plannerAnswer,
 );
-/** What a plan was made from, from the solver that made it to whoever makes it again. */
+/** The record of a plan, from the solver that made it to those who make it again. */
 export const { encode: encodePlanRecord, decode: decodePlanRecord } = entry(
   'PlanRecord',
   wire.PlanRecord,

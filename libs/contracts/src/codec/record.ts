@@ -12,7 +12,7 @@ const recordRest = message<Omit<PlanRecord, 'cause'>>({
   solver: name,
   solveMs: int,
 });
-/** What a plan was made from. */
+/** The record of a plan. */
 export const planRecord: Codec<PlanRecord> = {
   write: (value) => ({
     ...(recordRest.write(value) as Wire),

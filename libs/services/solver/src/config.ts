@@ -10,7 +10,6 @@ import type {
 import type { Decisions } from '@dovetail/service-kit';
 
 import type { EnginePort } from './engine-port.js';
-import type { Recorder } from './recorder.js';
 
 /** The ports that a solver works with: the bus, and the engine beside it. */
 export type SolverDeps = {
@@ -26,7 +25,8 @@ export type SolverDeps = {
 /** The ports, and the teller of decisions that batches and requests share. */
 export type TellingDeps = SolverDeps & {
   readonly decisions: Pick<Decisions, 'tell'>;
-  readonly recorder: Pick<Recorder, 'record'>;
+  /** Keeps what a plan was made from. Resolves when that is done or has failed. */
+  readonly recorder: { record(planId: string): Promise<void> };
 };
 
 /** The times and counts that a solver keeps. */

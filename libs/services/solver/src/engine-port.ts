@@ -40,7 +40,7 @@ interface EnginePlanner {
    * work comes first.
    */
   record(planId: string): Promise<RecordSlice | undefined>;
-  /** What was recorded is lost: the next record writes everything. */
+  /** The kept parts are lost: the next record writes all of them. */
   forgetRecords(): Promise<void>;
   /** Resolves when the mirror has changed since the last call, or after `waitMs` at the latest. */
   changed(waitMs: number): Promise<void>;

@@ -282,7 +282,7 @@ export class SolverEngine {
     return this.#records.slice(planId);
   }
 
-  /** What was recorded is lost: the next record writes everything. */
+  /** The kept parts are lost: the next record writes all of them. */
   forgetRecords(): void {
     this.#records.forget();
   }

@@ -13,7 +13,7 @@ async function recorded({ bus }: StoryStage): Promise<readonly string[]> {
   return [...kept.keys()].map((subject) => subject.split('.').at(-1) ?? '');
 }
 
-/** What a plan is when it is made again: itself, unread with the reason, or another. */
+/** Makes a plan again. Tells if it is the same, or another, or why it cannot be read. */
 async function again({ channel }: StoryStage, planId: string): Promise<string> {
   const read = await readPlanRecord(channel, planId, packing);
   if (read === undefined) return 'not kept';

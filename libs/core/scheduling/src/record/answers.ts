@@ -30,7 +30,7 @@ export class NotedAnswers {
   }
 }
 
-/** Answers as it was answered. Whoever asks more often is told what was answered last. */
+/** Answers as it was answered. After the last answer it repeats that one. */
 export function answering(answers: Answers): ShouldStop {
   let run = 0;
   let left = answers[0] ?? 0;

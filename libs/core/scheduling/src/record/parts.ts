@@ -25,7 +25,7 @@ function fnv(text: string): number {
   return hash;
 }
 
-/** What an item is known by, if it has a name at all. */
+/** The name that an item is known by; empty if it has none. */
 const keyOf = (item: Item): string => {
   const { uid, name } = item as { readonly uid?: string; readonly name?: string };
   return uid ?? name ?? '';

@@ -16,11 +16,11 @@ export type PlanInput = {
   readonly answers: Answers;
 };
 
-/** What is recorded of a plan: its input, and what came of it. */
+/** The record of a plan: its input, and what came of it. */
 export type Recorded = { readonly input: PlanInput; readonly made: PlanSketch };
 
 /** The options of planning, without those that look at time. */
-export type PlanRules = Omit<PlanOptions, 'shouldStop' | 'giveWay'>;
+type PlanRules = Omit<PlanOptions, 'shouldStop' | 'giveWay'>;
 
 /** The lists of a snapshot that are written as parts. The types of each pool are, too. */
 const lists = [
@@ -95,7 +95,7 @@ export function partsOfRecord(text: string): readonly string[] | undefined {
   return [...new Set(all.flat(2))];
 }
 
-/** What this text and its parts record. Undefined: a part is missing, or the form is another. */
+/** The record of this text and its parts. Undefined: a part is missing, or the form is another. */
 export function readRecord(
   text: string,
   partOf: (id: string) => string | undefined,

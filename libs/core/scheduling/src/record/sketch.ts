@@ -1,7 +1,7 @@
 import type { BinOption, Plan } from '../plan.js';
 
 /** A new node of a plan: what it is bought as first, and for how many pods. */
-export type SketchedNode = Pick<
+type SketchedNode = Pick<
   BinOption,
   'instanceType' | 'zone' | 'capacityType' | 'priceMicrosPerHour'
 > & { readonly pods: number };
