@@ -1,5 +1,11 @@
 import { connectService } from '@dovetail/adapter-nats';
-import { type Assembled, runService, type Shell, systemHash, systemPacking } from '@dovetail/runtime';
+import {
+  type Assembled,
+  runService,
+  type Shell,
+  systemHash,
+  systemPacking,
+} from '@dovetail/runtime';
 import { reportMalformed } from '@dovetail/service-kit';
 import { createSolver, solverMetrics } from '@dovetail/service-solver';
 
@@ -33,7 +39,10 @@ function assemble(shell: Shell<typeof solverSettings>): Assembled {
     vitals,
   });
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'solver', clock };
-  const service = createSolver({ channel, engine, log, metrics, vitals, packing: systemPacking }, config);
+  const service = createSolver(
+    { channel, engine, log, metrics, vitals, packing: systemPacking },
+    config,
+  );
   const close = async (): Promise<void> => {
     await engine.close();
     await bus.close();

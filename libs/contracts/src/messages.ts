@@ -178,8 +178,8 @@ export type PlanMessage = {
 };
 
 /**
- * The record of a plan: everything that it was made from. `input` is the text of `writtenRecord` of @dovetail/core-scheduling,
- * which names its parts.
+ * The record of a plan: everything that it was made from. `input` is the text of `writtenRecord` of
+ * @dovetail/core-scheduling, which names its parts.
  */
 export type PlanRecord = Omit<PlanMessage, 'plan'> & { readonly input: string };
 

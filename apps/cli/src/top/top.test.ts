@@ -241,9 +241,6 @@ describe('a fleet', () => {
     expect(claims.map((each) => fleetObjectOf.claim(each))).toEqual([undefined, undefined]);
     expect(fleetObjectOf.pool({ ...pool, spec })).toBeUndefined();
   });
-
-  test('leaves objects out that cannot be read', () =>
-    expect(fleetOf([['claim', { metadata: { name: 'x' } }]]).nodes()).toEqual([]));
 });
 
 const row = (node: string, over: Partial<TopNode> = {}): TopNode => ({
