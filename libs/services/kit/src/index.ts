@@ -16,7 +16,8 @@
  * - `tell/` informs others, and never holds up the work. `EventRecorder` writes Kubernetes Events.
  *   `Decisions` publishes decisions through an `Outbox`. `FeedMirror` keeps a service's part of the
  *   state feed equal to what it should say. `claimFacts` is the part of a decision that is about a
- *   claim, and `decisionOfPlan` makes that of a plan. `waitingWords` says why a pod waits. `countDisrupted` counts a claim that ends.
+ *   claim, and `decisionOfPlan` makes that of a plan. `waitingWords` says why a pod waits.
+ *   `countDisrupted` counts a claim that ends.
  *   `aboutPod`, `aboutNode` and others are the subjects of Events.
  *
  * The folders `watch`, `work` and `write` do not know each other; `tell` uses `work`.
