@@ -40,6 +40,12 @@ const unless = <T>(refusal: KubeError | undefined, answer: () => Promise<T>): Pr
 
 const pods: KubeResource = kubeResources.pods;
 
+/** Kubernetes judges a list that selects one object by its name as a request for that object. */
+const oneOf = (fieldSelector = ''): { readonly name?: string } => {
+  const [, name] = /^metadata\.name=([^,]+)$/.exec(fieldSelector) ?? [];
+  return name === undefined ? {} : { name };
+};
+
 /** The API server as it answers an account with these rights: all else is denied. */
 export function guardedKube(kube: KubeApi, guard: KubeGuard): KubeApi {
   const check = checkOf(guard);
@@ -51,7 +57,9 @@ export function guardedKube(kube: KubeApi, guard: KubeGuard): KubeApi {
       return kube.watch(options, stop);
     },
     list: (resource, options) =>
-      unless(check('list', resource), () => kube.list(resource, options)),
+      unless(check('list', resource, oneOf(options?.fieldSelector)), () =>
+        kube.list(resource, options),
+      ),
     get: (ref) => unless(check('get', ref.resource, ref), () => kube.get(ref)),
     create: (resource, object) =>
       unless(check('create', resource), () => kube.create(resource, object)),
