@@ -149,7 +149,10 @@ const movedPodsRest: Law = ({ stage, tell }) => {
   });
 };
 
-/** The launcher admits the whole plan of a command or nothing of it. */
+/**
+ * The launcher admits the whole plan of a command or nothing of it. It cannot take a claim back
+ * that the API server has taken before it failed: the reaper does, with the command.
+ */
 const commandsAreAdmittedWhole: Law = ({ stage, tell }) => {
   const outcomes = new Map<string, Set<string>>();
   const isOfCommand = (planId: string): boolean =>
@@ -162,7 +165,8 @@ const commandsAreAdmittedWhole: Law = ({ stage, tell }) => {
       if (event.kind !== 'record' || event.record.kind !== 'set') continue;
       const { state } = event.record;
       if (state.kind !== 'verdict') continue;
-      const { planId, outcome } = state.value;
+      const { planId, outcome, reasons } = state.value;
+      if (reasons.some(({ code }) => code === 'admission-failed')) continue;
       const seen = (outcomes.get(planId) ?? new Set<string>()).add(outcome);
       outcomes.set(planId, seen);
       if (seen.has('admitted') && seen.has('refused') && isOfCommand(planId))
