@@ -77,7 +77,10 @@ describe('the facts of a claim', () => {
     const launched = claimWith({
       metadata: { annotations: { [annotations.pricePerHour]: '~0.096' } },
     });
-    expect([claimFacts(launched, 50_000), claimFacts(launched)]).toMatchObject([
+    expect([
+      claimFacts(launched, { priceMicrosPerHour: 50_000, priceEstimated: false }),
+      claimFacts(launched),
+    ]).toMatchObject([
       { priceMicrosPerHour: 50_000, priceEstimated: false },
       { priceMicrosPerHour: 96_000, priceEstimated: true },
     ]);

@@ -1,5 +1,11 @@
 import type { Decision } from '@dovetail/contracts';
-import { isWithoutPool, labels, type NodeClaim, nodePriceOf } from '@dovetail/core-api';
+import {
+  isWithoutPool,
+  labels,
+  type NodeClaim,
+  type NodePrice,
+  nodePriceOf,
+} from '@dovetail/core-api';
 import { instanceIdOf } from '@dovetail/core-cluster';
 
 /** The part of a decision that follows from the claim it is about. */
@@ -18,19 +24,17 @@ export type ClaimFacts = Pick<
 
 /**
  * The facts of a claim that every decision about it carries; those not known yet are absent.
- * `nowMicrosPerHour` is the price of its offering now, if it is known. Without it the price is that
- * of the launch.
+ * `now` is the price of its offering now, if it is known. Without it the price is that of the
+ * launch.
  */
-export function claimFacts(claim: NodeClaim, nowMicrosPerHour?: number): ClaimFacts {
+export function claimFacts(claim: NodeClaim, now?: NodePrice): ClaimFacts {
   const instanceId = instanceIdOf(claim);
   const instanceType = claim.labels[labels.instanceType];
   const zone = claim.labels[labels.zone];
   return {
     ...(isWithoutPool(claim) ? {} : { pool: claim.pool }),
     claimName: claim.name,
-    ...(nowMicrosPerHour === undefined
-      ? nodePriceOf(claim)
-      : { priceMicrosPerHour: nowMicrosPerHour, priceEstimated: false }),
+    ...(now ?? nodePriceOf(claim)),
     ...capacityTypeOf(claim),
     ...(instanceId === undefined ? {} : { instanceId }),
     ...(instanceType === undefined ? {} : { instanceType }),

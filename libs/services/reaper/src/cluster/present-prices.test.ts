@@ -71,3 +71,19 @@ test('a type has the values of a label that it implies', () => {
   expect([...(prices.valuesOf('a', 'unknown') ?? [])]).toEqual([]);
   expect(prices.valuesOf('b', family)).toBeUndefined();
 });
+
+test('a price that is an estimate is known as one', () => {
+  const prices = new PresentPrices();
+  const [type] = [typeAt('a', 10)];
+  const estimated = type.offerings.map((offering) => ({ ...offering, priceEstimated: true }));
+  const held = {
+    [labels.instanceType]: 'a',
+    [labels.zone]: zone,
+    [labels.capacityType]: 'on-demand',
+  };
+  for (const offerings of [type.offerings, estimated]) {
+    prices.apply(part(`of ${String(offerings[0]?.priceEstimated)}`, [{ ...type, offerings }]));
+    const priceEstimated = offerings === estimated;
+    expect(prices.priceOf(held)).toEqual({ priceMicrosPerHour: 10, priceEstimated });
+  }
+});

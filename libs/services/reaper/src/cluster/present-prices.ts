@@ -1,5 +1,5 @@
 import type { CatalogEvent, ClassCatalog } from '@dovetail/contracts';
-import { labels } from '@dovetail/core-api';
+import { labels, type NodePrice } from '@dovetail/core-api';
 import { type InstanceType, type OfferingIdentity, offeringKey } from '@dovetail/core-ec2-model';
 
 /** The parts of a revision that is not complete yet, by their number. */
@@ -14,6 +14,8 @@ type Arriving = { readonly revision: string; readonly parts: Map<number, ClassCa
 export class PresentPrices {
   /** In micro-dollars an hour, by offering, of each class. The class that came last is the last. */
   readonly #prices = new Map<string, ReadonlyMap<string, number>>();
+  /** The offerings whose price is an estimate, of each class. */
+  readonly #estimates = new Map<string, ReadonlySet<string>>();
   /** The types by name, as the class that came last says. */
   readonly #types = new Map<string, Pick<InstanceType, 'requirements'>>();
   readonly #arriving = new Map<string, Arriving>();
@@ -48,9 +50,14 @@ export class PresentPrices {
 
   #replace(classUid: string, types: readonly InstanceType[]): void {
     const prices = new Map<string, number>();
+    const estimates = new Set<string>();
     for (const { name: instanceType, offerings } of types)
-      for (const { zone, capacityType, priceMicrosPerHour } of offerings)
-        prices.set(offeringKey({ instanceType, zone, capacityType }), priceMicrosPerHour);
+      for (const { zone, capacityType, priceMicrosPerHour, priceEstimated } of offerings) {
+        const key = offeringKey({ instanceType, zone, capacityType });
+        prices.set(key, priceMicrosPerHour);
+        if (priceEstimated) estimates.add(key);
+      }
+    this.#estimates.set(classUid, estimates);
     const before = this.#prices.get(classUid) ?? new Map<string, number>();
     this.#prices.delete(classUid);
     if (types.length > 0) this.#prices.set(classUid, prices);
@@ -60,15 +67,24 @@ export class PresentPrices {
 
   /** The price of the offering that a node's labels name, in micro-dollars an hour. */
   of(held: Readonly<Record<string, string>>): number | undefined {
+    return this.priceOf(held)?.priceMicrosPerHour;
+  }
+
+  /** The same, and whether it is an estimate. */
+  priceOf(held: Readonly<Record<string, string>>): NodePrice | undefined {
     const { [labels.instanceType]: instanceType, [labels.zone]: zone } = held;
     const capacityType = held[labels.capacityType];
     if (instanceType === undefined || zone === undefined || capacityType === undefined)
       return undefined;
     const key = offeringKey({ instanceType, zone, capacityType } as OfferingIdentity);
-    return [...this.#prices.values()].reduce<number | undefined>(
-      (last, prices) => prices.get(key) ?? last,
-      undefined,
-    );
+    let last: NodePrice | undefined;
+    for (const [classUid, prices] of this.#prices) {
+      const priceMicrosPerHour = prices.get(key);
+      if (priceMicrosPerHour === undefined) continue;
+      const priceEstimated = this.#estimates.get(classUid)?.has(key) === true;
+      last = { priceMicrosPerHour, priceEstimated };
+    }
+    return last;
   }
 
   /** The values of a label that a type implies. Undefined: no class has named the type. */

@@ -1,4 +1,11 @@
-import { annotations, type NodeClaim, parsePromise, type Pool, poolKey } from '@dovetail/core-api';
+import {
+  annotations,
+  type NodeClaim,
+  type NodePrice,
+  parsePromise,
+  type Pool,
+  poolKey,
+} from '@dovetail/core-api';
 import {
   Cluster,
   type ClusterChange,
@@ -152,9 +159,9 @@ export class ReaperCluster extends Cluster {
     };
   }
 
-  /** The price of a claim's offering now, in micro-dollars an hour. Undefined: it is not known. */
-  priceNow(claim: NodeClaim): number | undefined {
-    return this.prices.of({ ...claim.labels, ...this.nodeOfClaim(claim)?.labels });
+  /** The price of a claim's offering now. Undefined: it is not known. */
+  priceNow(claim: NodeClaim): NodePrice | undefined {
+    return this.prices.priceOf({ ...claim.labels, ...this.nodeOfClaim(claim)?.labels });
   }
 
   /** The view of a node, or of a claim whose node has not joined, by its UID. */
