@@ -231,6 +231,8 @@ export type PlanRequest = {
    * may.
    */
   readonly openNodes?: readonly string[];
+  /** Whether the plan's input is recorded, because something will be done on the answer. */
+  readonly isRecorded?: boolean;
   /** Present: nodes to give up are searched. Of the rest, only the budget counts. */
   readonly search?: SearchRequest;
 };
@@ -283,6 +285,7 @@ export const decisionKinds = [
   'register',
   'initialize',
   'unschedulable',
+  'command',
   'disrupt',
   'interrupt',
   'drain',

@@ -64,7 +64,7 @@ const toldBy: Readonly<Record<BusRole, readonly DecisionKind[]>> = {
     'register',
     'initialize',
   ],
-  reaper: ['disrupt', 'interrupt', 'drain', 'terminate', 'collect'],
+  reaper: ['command', 'disrupt', 'interrupt', 'drain', 'terminate', 'collect'],
   reader: [],
   console: [],
 };

@@ -32,6 +32,7 @@ const reasonedDecisions: readonly string[] = [
   'refuse',
   'launch-failed',
   'unschedulable',
+  'command',
   'disrupt',
   'interrupt',
   'collect',

@@ -20,6 +20,7 @@ export const kindChoices = [
   'register',
   'initialize',
   'unschedulable',
+  'command',
   'disrupt',
   'interrupt',
   'drain',

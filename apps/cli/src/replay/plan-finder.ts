@@ -6,6 +6,8 @@ export class PlanFinder {
   readonly #found = new Map<string, Decision>();
   /** The plan that bought each NodeClaim, by the claim's name. */
   readonly #ofClaims = new Map<string, string>();
+  /** The plan that a command was judged by: by its name, and by the plan that buys its nodes. */
+  readonly #ofCommands = new Map<string, string>();
   #read = 0;
 
   constructor(text: string) {
@@ -14,20 +16,27 @@ export class PlanFinder {
 
   /** Takes a decision, in any order. */
   take(decision: Decision): void {
-    const { id, planId, claimName, kind } = decision;
+    const { id, planId, claimName, kind, facts } = decision;
+    const { whatIf, command } = facts;
     this.#read += 1;
     if (kind === 'admit' && planId !== undefined && claimName !== undefined)
       this.#ofClaims.set(claimName, planId);
-    const isMeant = id.startsWith(this.#text) || planId?.startsWith(this.#text) === true;
-    if (isMeant) this.#found.set(id, decision);
+    if (kind === 'command' && whatIf !== undefined)
+      for (const key of [command, planId]) if (key !== undefined) this.#ofCommands.set(key, whatIf);
+    const ids = [id, planId ?? '', whatIf ?? ''];
+    if (ids.some((one) => one.startsWith(this.#text))) this.#found.set(id, decision);
   }
 
-  /** The plans of these decisions. A decision about a claim has the plan that bought the claim. */
+  /**
+   * The plans of these decisions. A decision about a claim has the plan that bought the claim. One
+   * about a command, its nodes or what it buys has the plan that the command was judged by.
+   */
   plans(): readonly string[] {
     const plans = [...this.#found.values()].flatMap(
-      ({ planId, claimName = '' }) => planId ?? this.#ofClaims.get(claimName) ?? [],
+      ({ planId, claimName = '', facts: { command = '' } }) =>
+        planId ?? this.#ofCommands.get(command) ?? this.#ofClaims.get(claimName) ?? [],
     );
-    return [...new Set(plans)];
+    return [...new Set(plans.map((planId) => this.#ofCommands.get(planId) ?? planId))];
   }
 
   /** Why there is not one plan, and what to do. */

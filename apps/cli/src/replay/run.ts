@@ -85,7 +85,6 @@ const planIdPattern = /^[0-9a-f]{32}$/;
 
 /** The plan that a decision is about. */
 async function planOf({ name, bus }: ReplayRequest, output: Streams): Promise<string> {
-  if (planIdPattern.test(name)) return name;
   output.progress('reading the decisions…');
   const finder = new PlanFinder(name);
   const take = (decision: Decision): void => finder.take(decision);
@@ -93,6 +92,8 @@ async function planOf({ name, bus }: ReplayRequest, output: Streams): Promise<st
   const plans = finder.plans();
   const [planId] = plans;
   if (planId !== undefined && plans.length === 1) return planId;
+  // The plan of a what-if has no decision of its own.
+  if (planIdPattern.test(name) && plans.length === 0) return name;
   if (unread !== undefined) throw new Ended(unread, replayExitCodes.unavailable);
   throw new Ended(finder.whyNone(), replayExitCodes.notFound);
 }

@@ -13,6 +13,7 @@ const decisionKind = oneOf<DecisionKind>({
   register: D.DECISION_KIND_REGISTER,
   initialize: D.DECISION_KIND_INITIALIZE,
   unschedulable: D.DECISION_KIND_UNSCHEDULABLE,
+  command: D.DECISION_KIND_COMMAND,
   disrupt: D.DECISION_KIND_DISRUPT,
   interrupt: D.DECISION_KIND_INTERRUPT,
   drain: D.DECISION_KIND_DRAIN,

@@ -38,6 +38,7 @@ export const planRequest = message<PlanRequest>({
   budgetMs: int,
   openNodes: optional(within('items', list(name))),
   search: optional(searchRequest),
+  isRecorded: optional(flag),
 });
 /** The plan that answers a request. */
 export const planReply = message<PlanReply>({ planId: name, plan, statePosition: streamPosition });

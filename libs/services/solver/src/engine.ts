@@ -78,6 +78,8 @@ type Task = {
   readonly waiting: readonly Pod[];
   /** Whether a decision tells of the plan, and of its proven bound. */
   readonly isToldOf: boolean;
+  /** Whether what it is made from is kept; if absent, it is if a decision tells of it. */
+  readonly isRecorded?: boolean;
   readonly without: ReadonlySet<string>;
   readonly cause: PlanCause;
   readonly budgetMs: number;
@@ -189,6 +191,7 @@ export class SolverEngine {
       pods,
       waiting: waitingIn(this.#mirror, new Set(request.podUids)),
       isToldOf: request.commit !== undefined,
+      isRecorded: request.commit !== undefined || request.isRecorded === true,
       without: new Set(request.withoutNodes),
       cause: { kind: 'replacement', ...about },
       budgetMs: request.budgetMs,
@@ -230,10 +233,9 @@ export class SolverEngine {
     // The proof runs beside other work, in no lane, so it must not give way.
     const { giveWay: _, shouldStop: __, ...rules } = options;
     const planned = { snapshot, pods, options: rules };
-    if (task.isToldOf) {
-      this.#proofs.keep({ planId: id, plan: made, planned });
-      this.#keepRecord({ id, ...draft }, { ...planned, answers: noted.answers });
-    }
+    const { isToldOf, isRecorded = isToldOf } = task;
+    if (isToldOf) this.#proofs.keep({ planId: id, plan: made, planned });
+    if (isRecorded) this.#keepRecord({ id, ...draft }, { ...planned, answers: noted.answers });
     return { kind: 'plan', message: { id, ...draft } };
   }
 

@@ -1,4 +1,4 @@
-import { planIdOf, readPlanRecord, subjects } from '@dovetail/contracts';
+import { planIdOf, readPlanRecord, requestPlan, subjects } from '@dovetail/contracts';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { BusError, type PublishAck } from '@dovetail/core-ports';
 import { planAgain } from '@dovetail/core-scheduling';
@@ -68,6 +68,23 @@ describe('the record of a plan', () => {
       expect(await replayed(planId)).toBe(planId);
     }
     expect(stage.metrics.value('dovetail_solver_records_total', { outcome: 'kept' })).toBe(2);
+  });
+
+  test('is kept of a what-if on which something will be done, and of no other', async () => {
+    await stage.basics();
+    await stage.tell('node', m5Node('n1'));
+    await stage.tell('pod', podValue('a', { nodeName: 'n1', phase: 'Running' }));
+    stage.solver('one');
+    await stage.advance(50);
+    const question = { podUids: ['a'], withoutNodes: ['n1'], budgetMs: 100 };
+    for (const isRecorded of [false, true]) {
+      const asked = { ...question, isRecorded };
+      const answer = requestPlan(stage.channel, 'plan', asked, { timeoutMs: 5_000 });
+      await stage.advance(3_000);
+      const answered = await answer;
+      const planId = answered.ok ? answered.reply.planId : 'no answer';
+      expect(await replayed(planId)).toBe(isRecorded ? planId : undefined);
+    }
   });
 
   test('of the same cluster is kept in few parts: types and nodes are there already', async () => {

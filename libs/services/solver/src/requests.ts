@@ -44,6 +44,7 @@ export async function answerRequest(
   const reply = { planId, plan, statePosition };
   if (request.commit === undefined || mode !== 'plan') {
     observePlan(deps, message, 'disruption');
+    if (request.isRecorded === true) void deps.recorder.record(planId);
     return { ok: true, reply };
   }
   await publishPlan(channel, message);

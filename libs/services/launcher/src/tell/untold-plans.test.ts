@@ -133,3 +133,20 @@ test('a launcher tells the decision of a plan that it admitted and that no solve
 
 test('the bus discards the second of two decisions of a plan', () =>
   expect(limits.planToldMs).toBeLessThan(limits.duplicateWindowMs));
+
+test('the plan of a command is told at once, and once, without a word of a solver that has ended', async () => {
+  const cause = {
+    kind: 'replacement',
+    nodeName: 'n1',
+    nodeUid: 'u1',
+    reason: 'underutilized',
+    command: 'underutilized-1',
+  } as const;
+  const plan = planValue('of-a-command', { cause });
+  for (const _time of [1, 2]) untold.add(plan);
+  await stage.advance(1_000);
+  expect(decisions.map(({ id }) => id)).toEqual([decisionOfPlan(plan).id]);
+  await stage.advance(2 * limits.planToldMs);
+  expect(decisions).toHaveLength(1);
+  expect(stage.said('plan-untold')).toEqual([]);
+});

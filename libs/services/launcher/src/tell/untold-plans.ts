@@ -36,10 +36,17 @@ export class UntoldPlans {
     this.#wake = new Wake(deps.channel.clock);
   }
 
-  /** Remembers a plan until its decision is heard. One that comes again changes nothing. */
+  /**
+   * Remembers a plan until its decision is heard. One that comes again changes nothing. The reaper
+   * tells a command and not its plan, so the decision of that plan is told at once.
+   */
   add(plan: PlanMessage): void {
     const decision = decisionOfPlan(plan);
     if (this.#heard.has(decision.id) || this.#waiting.has(decision.id)) return;
+    if (plan.cause.kind === 'replacement' && plan.cause.command !== undefined) {
+      this.#remember(decision.id);
+      return void this.#deps.decisions.tell(decision);
+    }
     const dueMs = this.#deps.channel.clock.nowMs() + limits.planToldMs;
     this.#waiting.set(decision.id, { decision, dueMs });
     this.#wake.raise();

@@ -52,6 +52,7 @@ export async function judgeLive(
     // The price of a new node is judged afterwards, so that an Event says if none is cheaper.
     ...(mayBuy && unpriced.length === 0 ? {} : { priceBelowMicrosPerHour: 0 }),
     ...(openNodes === undefined ? {} : { openNodes }),
+    isRecorded: isSecondLook,
   });
   if (reply === undefined) return undefined;
   const still = candidates.map((candidate) => ({

@@ -1,4 +1,4 @@
-import { type PlanReply, requestPlan } from '@dovetail/contracts';
+import { type PlanReply, type PlanRequest, requestPlan } from '@dovetail/contracts';
 import { compareText, type Node, type Pod } from '@dovetail/core-kube-model';
 import { BusError } from '@dovetail/core-ports';
 
@@ -15,6 +15,8 @@ type Question = {
   readonly priceBelowMicrosPerHour?: number;
   /** The nodes that may take the pods, by name. Absent: all may. */
   readonly openNodes?: readonly string[];
+  /** Whether a command begins if the answer is good: then the solver records the question. */
+  readonly isRecorded?: boolean;
   readonly purpose?: 'consolidation' | 'drift' | 'repair';
 };
 
@@ -24,17 +26,12 @@ type Question = {
  */
 export async function askWhatIf(
   { deps, config }: { readonly deps: ReaperDeps; readonly config: ReaperConfig },
-  { nodes, pods, priceBelowMicrosPerHour: below, openNodes, purpose = 'consolidation' }: Question,
+  question: Question,
 ): Promise<PlanReply | undefined> {
   const { metrics, log } = deps;
+  const { purpose = 'consolidation' } = question;
   const { planBudgetMs, planTimeoutMs } = config.disruption;
-  const request = {
-    podUids: pods.map(({ uid }) => uid).sort(compareText),
-    withoutNodes: nodes.map(({ name }) => name).sort(compareText),
-    ...(below === undefined ? {} : { maxPriceMicrosPerHour: below }),
-    ...(openNodes === undefined ? {} : { openNodes }),
-    budgetMs: planBudgetMs,
-  };
+  const request = requestOf(question, planBudgetMs);
   const about = { nodes: request.withoutNodes };
   const options = { timeoutMs: planTimeoutMs };
   try {
@@ -48,4 +45,18 @@ export async function askWhatIf(
     log.info(`${purpose}-unanswered`, `no what-if: no solver answered: ${error.code}`, about);
   }
   return undefined;
+}
+
+function requestOf(
+  { nodes, pods, priceBelowMicrosPerHour: below, openNodes, isRecorded = false }: Question,
+  budgetMs: number,
+): PlanRequest {
+  return {
+    podUids: pods.map(({ uid }) => uid).sort(compareText),
+    withoutNodes: nodes.map(({ name }) => name).sort(compareText),
+    ...(below === undefined ? {} : { maxPriceMicrosPerHour: below }),
+    ...(openNodes === undefined ? {} : { openNodes }),
+    ...(isRecorded ? { isRecorded } : {}),
+    budgetMs,
+  };
 }

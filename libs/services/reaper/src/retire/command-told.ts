@@ -49,17 +49,24 @@ export const partsOf = ({ command, candidates, plan }: Told): CommandRecordParts
 const isEstimated = (candidates: readonly Candidate[]): boolean =>
   candidates.some(({ view }) => view.priceMicrosPerHour === undefined);
 
+/** A command in one line: the nodes that go, how many come, and how many pods move. */
+export function summaryOf({ nodesOut, nodesIn, moves }: Command): string {
+  const names = nodesOut.map(({ nodeName }) => nodeName).sort(compareText);
+  const come = nodesIn.length === 0 ? 'go' : `→ ${countText(nodesIn.length, 'new node')}`;
+  return `${names.join(', ')} ${come}; ${countText(moves.length, 'pod')} to move`;
+}
+
+/** The first moves of a command: each pod, the node that it leaves, and where it goes. */
+export const toldMoves = (command: Command, max: number) =>
+  command.moves.slice(0, max).map((move) => moveOf(move, command));
+
 /** The words about a command in its resource. */
 function toldOf(command: Command, isBeforeEstimated: boolean): CommandTold {
-  const { nodesOut, nodesIn, moves } = command;
   const { priceBeforeMicrosPerHour: before, priceAfterMicrosPerHour: after } = command;
-  const names = nodesOut.map(({ nodeName }) => nodeName).sort(compareText);
-  const out = names.join(', ');
-  const come = nodesIn.length === 0 ? 'go' : `→ ${countText(nodesIn.length, 'new node')}`;
   return {
-    summary: `${out} ${come}; ${countText(moves.length, 'pod')} to move`,
-    nodesIn: nodesIn.map(purchaseOf),
-    moves: moves.slice(0, movesMax).map((move) => moveOf(move, command)),
+    summary: summaryOf(command),
+    nodesIn: command.nodesIn.map(purchaseOf),
+    moves: toldMoves(command, movesMax),
     pricePerHourBefore: priceText(before, isBeforeEstimated),
     pricePerHourAfter: priceText(after),
     savingPerHour: priceText(before - after, isBeforeEstimated),

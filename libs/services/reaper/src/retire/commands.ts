@@ -8,7 +8,6 @@ import {
   type DisruptionNote,
   note,
   podsWithoutRoom,
-  type Retirement,
 } from '@dovetail/core-disruption';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { type Again, countText, inParallel, Wake, WorkQueue } from '@dovetail/service-kit';
@@ -23,6 +22,7 @@ import {
   writeCommandPhase,
   writeCommandRecord,
 } from '../outside/command-records.js';
+import { decisionOfCommand } from './command-decision.js';
 import { planOfCommand } from './command-plan.js';
 import { partsOf } from './command-told.js';
 import { countCommand, countTakenBack } from './disruption-counts.js';
@@ -38,7 +38,7 @@ import {
   watchedMembers,
 } from './members.js';
 import type { Retirer } from './retirer.js';
-import { underUsed } from './under-used.js';
+import { retirementOf } from './under-used.js';
 
 /** The loop of the commands, in metrics and in what watches over it. */
 const loop = 'commands';
@@ -60,7 +60,7 @@ type Beginning = {
 };
 
 /** A command, its nodes, and the plan that buys nodes for their pods, if there is one. */
-type Planned = Omit<Beginning, 'reply'> & { readonly plan?: PlanMessage };
+type Planned = Beginning & { readonly plan?: PlanMessage };
 
 /**
  * Carries out commands. One that buys, or that takes several nodes, has a resource: all that must
@@ -295,28 +295,29 @@ export class Commands {
     const { deps } = this.#context;
     const [alone, ...others] = candidates;
     const isBuying = command.nodesIn.length > 0;
-    if (alone !== undefined && others.length === 0 && !isBuying)
-      return this.#retirer.begin(alone.view, ...this.#retirementOf(command, alone));
+    if (alone !== undefined && others.length === 0 && !isBuying) {
+      await this.#retirer.begin(
+        alone.view,
+        ...retirementOf(command, alone, { atMs: deps.clock.nowMs() }),
+      );
+      return this.#tellBegun({ command, candidates, reply });
+    }
     const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
     const plan = isBuying ? { plan: planOfCommand(command, reply, by) } : {};
     this.#beginning = command.name;
     try {
-      await this.#begin({ command, candidates, ...plan });
+      await this.#begin({ command, candidates, reply, ...plan });
     } finally {
       this.#beginning = undefined;
       this.#wake.raise();
     }
   }
 
-  /** The retirement of a node that a command gives up, and why. */
-  #retirementOf(
-    command: Command,
-    { view }: Candidate,
-    more: Pick<Retirement, 'disruption' | 'planId'> = {},
-  ): readonly [Retirement, DisruptionNote] {
-    const atMs = this.#context.deps.clock.nowMs();
-    const retirement = { cause: command.cause, atMs, detail: command.name, ...more };
-    return [retirement, underUsed(command, view.node.name)];
+  #tellBegun({ command, candidates, reply, plan }: Planned): void {
+    const { deps, decisions } = this.#context;
+    const ofPlan = plan === undefined ? {} : { planId: plan.id };
+    const begun = { command, candidates, whatIfId: reply.planId, atMs: deps.clock.nowMs() };
+    decisions.tell(decisionOfCommand({ ...begun, ...ofPlan }));
   }
 
   async #begin(planned: Planned): Promise<void> {
@@ -325,9 +326,10 @@ export class Commands {
     const record = await writeCommandRecord(deps, partsOf(planned));
     if (record === undefined) return;
     this.#known.note(record);
-    const named = { disruption: command.name, ...(plan === undefined ? {} : { planId: plan.id }) };
+    const ofPlan = plan === undefined ? {} : { planId: plan.id };
+    const named = { atMs: deps.clock.nowMs(), disruption: command.name, ...ofPlan };
     await inParallel(candidates, membersAtOnce, (candidate) =>
-      this.#retirer.begin(candidate.view, ...this.#retirementOf(command, candidate, named)),
+      this.#retirer.begin(candidate.view, ...retirementOf(command, candidate, named)),
     );
     const members = await liveMembers(this.#context, record);
     const late = lateNote(command, members);
@@ -335,7 +337,9 @@ export class Commands {
     if (late !== undefined) return void (await this.#write(record, 'TakenBack', late));
     // Another outcome is left to the next look.
     if (step.kind !== 'advance' || step.phase !== 'Tainted') return;
-    if (!(await this.#write(record, 'Tainted')) || plan === undefined) return;
+    if (!(await this.#write(record, 'Tainted'))) return;
+    this.#tellBegun(planned);
+    if (plan === undefined) return;
     await publishPlan(channelOf(deps, config), plan);
     const message = `${candidates.map(({ view }) => view.node.name).join(', ')} ${candidates.length === 1 ? 'is' : 'are'} to be replaced by ${countText(command.nodesIn.length, 'cheaper node')}`;
     const about = { command: command.name, plan: plan.id, nodes: candidates.length };

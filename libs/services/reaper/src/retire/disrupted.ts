@@ -37,6 +37,8 @@ export function tellDisrupted(
     facts: {
       cause,
       ...(node === undefined ? {} : { node: node.name }),
+      // The detail of such a retirement is the name of its command.
+      ...(cause === 'underutilized' && detail !== undefined ? { command: detail } : {}),
       pods: String(view.pods.filter(isReschedulable).length),
     },
   });

@@ -1,4 +1,10 @@
-import { type Command, type DisruptionNote, note } from '@dovetail/core-disruption';
+import {
+  type Candidate,
+  type Command,
+  type DisruptionNote,
+  note,
+  type Retirement,
+} from '@dovetail/core-disruption';
 import { countText } from '@dovetail/service-kit';
 
 /** `2 pods fit on other nodes`, or `2 pods fit on other nodes and on a cheaper new node`. */
@@ -20,3 +26,13 @@ export const underUsed = (command: Command, nodeName: string): DisruptionNote =>
     pods: command.moves.length,
     savedMicrosPerHour: command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour,
   });
+
+/** The retirement of a node that a command gives up from `atMs` on, and why. */
+export const retirementOf = (
+  command: Command,
+  { view }: Pick<Candidate, 'view'>,
+  more: Pick<Retirement, 'atMs' | 'disruption' | 'planId'>,
+): readonly [Retirement, DisruptionNote] => [
+  { cause: command.cause, detail: command.name, ...more },
+  underUsed(command, view.node.name),
+];

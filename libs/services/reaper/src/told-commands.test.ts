@@ -1,0 +1,87 @@
+import { annotations } from '@dovetail/core-api';
+import { expect, test } from 'vitest';
+
+import {
+  cluster,
+  decisions,
+  gone,
+  reap,
+  replacements,
+  started,
+  tainted,
+} from './testing/current-cluster.js';
+
+const protectedNode = { nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' } };
+const cheaper = { afterMs: 10_000, node: { cpu: '8' }, priceMicrosPerHour: 60_000 } as const;
+
+/** Nodes of 0.192 dollars with two pods each, in a pool that wants few nodes. */
+async function dearNodes(...names: readonly string[]): Promise<void> {
+  await started({
+    consolidationPolicy: 'WhenEmptyOrUnderutilized',
+    consolidateAfter: '5s',
+    budgets: [{ nodes: '100%' }],
+  });
+  const claimAnnotations = { [annotations.pricePerHour]: '0.192000' };
+  for (const name of names) await cluster.node(name, { cpu: '2', claimAnnotations });
+  await cluster.scale('web', 2 * names.length);
+  await cluster.pass(1);
+}
+
+const told = async (kind: string) => (await decisions()).filter((one) => one.kind === kind);
+
+test('a command of several nodes is told with its prices, its moves and the plan that it was judged by', async () => {
+  await dearNodes('n1', 'n3');
+  const solver = replacements(cheaper);
+  reap({ config: { consolidation: 'all' } });
+  expect(await cluster.pass(60, () => solver.plans.length === 1, 1_000)).toBe(true);
+  expect(await cluster.pass(60, gone('claim-n3'), 1_000)).toBe(true);
+  const [command, ...others] = await told('command');
+  expect(others).toEqual([]);
+  expect(command).toMatchObject({
+    summary: 'n1, n3 → 1 new node; 4 pods to move, $0.3240/h saved',
+    pool: { kind: 'NodePool', name: 'default' },
+    planId: solver.plans[0]?.id,
+    priceMicrosPerHour: 60_000,
+    objects: [{ name: 'n1' }, { name: 'n3' }],
+    reasons: [{ code: 'underutilized' }, { code: 'underutilized' }],
+    facts: {
+      nodesOut: '2',
+      nodesIn: '1',
+      pods: '4',
+      priceBeforeMicrosPerHour: '384000',
+      savedMicrosPerHour: '324000',
+    },
+  });
+  expect(command?.facts['moves']).toMatch(/^default\/web-\w+: n\d to new node 1; /);
+  expect(command?.facts['whatIf']).not.toBe(command?.planId);
+  // The look before the wait is a question. The command is judged by the look after it.
+  expect(solver.requests.map(({ isRecorded = false }) => isRecorded)).toEqual([false, true]);
+  const ends = await told('disrupt');
+  expect(ends.map(({ facts }) => facts['command'])).toEqual(
+    ends.map(() => command?.facts['command']),
+  );
+});
+
+test('a command that removes one node is told, and names no plan that buys', async () => {
+  await dearNodes('n1');
+  await cluster.node('n2', { cpu: '8', ...protectedNode });
+  replacements({ ...cheaper, room: true });
+  reap({ config: { consolidation: 'all' } });
+  expect(await cluster.pass(90, () => tainted('n1'), 1_000)).toBe(true);
+  const [command] = await told('command');
+  expect(command).toMatchObject({
+    summary: 'n1 go; 2 pods to move, $0.1920/h saved',
+    facts: { nodesIn: '0', savedMicrosPerHour: '192000' },
+  });
+  expect(command).not.toHaveProperty('planId');
+});
+
+test('a command that is needed again at the second look is not told', async () => {
+  await dearNodes('n1');
+  await cluster.node('n2', { cpu: '8', ...protectedNode });
+  const solver = replacements({ ...cheaper, room: (request) => request === 1 });
+  reap({ config: { consolidation: 'all' } });
+  expect(await cluster.pass(60, () => solver.requests.length === 2, 500)).toBe(true);
+  await cluster.pass(2);
+  expect(await told('command')).toEqual([]);
+});
