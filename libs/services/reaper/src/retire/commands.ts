@@ -38,6 +38,7 @@ import {
   watchedMembers,
 } from './members.js';
 import type { Retirer } from './retirer.js';
+import { commandSince } from '../traced-retirement.js';
 import { retirementOf } from './under-used.js';
 
 /** The loop of the commands, in metrics and in what watches over it. */
@@ -294,13 +295,11 @@ export class Commands {
   async begin({ command, candidates, reply }: Beginning): Promise<void> {
     const { deps } = this.#context;
     const [alone, ...others] = candidates;
+    const sinceMs = deps.clock.nowMs();
     const isBuying = command.nodesIn.length > 0;
     if (alone !== undefined && others.length === 0 && !isBuying) {
-      await this.#retirer.begin(
-        alone.view,
-        ...retirementOf(command, alone, { atMs: deps.clock.nowMs() }),
-      );
-      return this.#tellBegun({ command, candidates, reply });
+      await this.#retirer.begin(alone.view, ...retirementOf(command, alone, { atMs: sinceMs }));
+      return this.#tellBegun({ command, candidates, reply }, sinceMs);
     }
     const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
     const plan = isBuying ? { plan: planOfCommand(command, reply, by) } : {};
@@ -313,11 +312,12 @@ export class Commands {
     }
   }
 
-  #tellBegun({ command, candidates, reply, plan }: Planned): void {
+  #tellBegun({ command, candidates, reply, plan }: Planned, sinceMs: number): void {
     const { deps, decisions } = this.#context;
     const ofPlan = plan === undefined ? {} : { planId: plan.id };
     const begun = { command, candidates, whatIfId: reply.planId, atMs: deps.clock.nowMs() };
-    decisions.tell(decisionOfCommand({ ...begun, ...ofPlan }));
+    const work = commandSince(this.#context, command.name, sinceMs);
+    decisions.tell(decisionOfCommand({ ...begun, ...ofPlan }), work);
   }
 
   async #begin(planned: Planned): Promise<void> {
@@ -338,7 +338,7 @@ export class Commands {
     // Another outcome is left to the next look.
     if (step.kind !== 'advance' || step.phase !== 'Tainted') return;
     if (!(await this.#write(record, 'Tainted'))) return;
-    this.#tellBegun(planned);
+    this.#tellBegun(planned, named.atMs);
     if (plan === undefined) return;
     await publishPlan(channelOf(deps, config), plan);
     const message = `${candidates.map(({ view }) => view.node.name).join(', ')} ${candidates.length === 1 ? 'is' : 'are'} to be replaced by ${countText(command.nodesIn.length, 'cheaper node')}`;
