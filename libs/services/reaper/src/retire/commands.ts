@@ -22,6 +22,7 @@ import {
   writeCommandPhase,
   writeCommandRecord,
 } from '../outside/command-records.js';
+import { commandSince } from '../traced-retirement.js';
 import { decisionOfCommand } from './command-decision.js';
 import { planOfCommand } from './command-plan.js';
 import { partsOf } from './command-told.js';
@@ -38,7 +39,6 @@ import {
   watchedMembers,
 } from './members.js';
 import type { Retirer } from './retirer.js';
-import { commandSince } from '../traced-retirement.js';
 import { retirementOf } from './under-used.js';
 
 /** The loop of the commands, in metrics and in what watches over it. */

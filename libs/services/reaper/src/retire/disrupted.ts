@@ -8,8 +8,8 @@ import { isReschedulable } from '@dovetail/core-kube-model';
 import { claimFacts, countText, type NewDecision } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { countRetired } from './disruption-counts.js';
 import { retiringSince } from '../traced-retirement.js';
+import { countRetired } from './disruption-counts.js';
 
 /** `expired` → `Expired`, as Events and conditions name causes. */
 export const titled = (cause: Retirement['cause']): string =>
