@@ -323,6 +323,6 @@ export class Commands {
     await inParallel(candidates, membersAtOnce, (candidate) =>
       this.#retirer.begin(candidate.view, ...retirementOf(command, candidate, named)),
     );
-    await this.#advance(record);
+    return this.#advance(record);
   }
 }
