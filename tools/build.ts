@@ -97,6 +97,16 @@ async function buildPage(app: string): Promise<Built> {
   });
 }
 
+/** Bundles OpenTelemetry's SDK, which a service loads once it is told where traces go. */
+async function buildTraces(): Promise<void> {
+  const sdk = await build({
+    ...bundled,
+    entryPoints: { traces: 'libs/runtime/src/traces/otel.ts' },
+    outExtension: { '.js': '.mjs' },
+  });
+  writeNotices('traces', sdk);
+}
+
 /** Bundles the thread that HiGHS runs in, with its WebAssembly beside it. */
 async function buildHighs(): Promise<void> {
   const thread = await build({
@@ -112,3 +122,5 @@ const apps = process.argv.slice(2);
 for (const app of apps) await (app === 'cli' ? buildCommand() : buildService(app));
 // The command and the solvers prove bounds.
 if (apps.includes('cli') || apps.includes('solver')) await buildHighs();
+if (['pod-watcher', 'solver', 'launcher', 'reaper'].some((app) => apps.includes(app)))
+  await buildTraces();

@@ -26,7 +26,16 @@ const app = mkdtempSync(join(tmpdir(), 'dovetail-image-'));
 afterAll(() => rmSync(app, { recursive: true, force: true }));
 cpSync(join(root, 'dist/image'), app, { recursive: true });
 
-const programs = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'cli', 'highs-thread'];
+const programs = [
+  'pod-watcher',
+  'solver',
+  'launcher',
+  'reaper',
+  'console',
+  'cli',
+  'highs-thread',
+  'traces',
+];
 const services = programs.slice(0, 5);
 const textIn = (file: string): string => readFileSync(join(app, file), 'utf8');
 

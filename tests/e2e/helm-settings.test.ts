@@ -34,6 +34,7 @@ const ownValues: Readonly<Record<string, readonly [value: string, other: string,
   NATS_CERT: ['nats.tls.clientSecret', '/etc/nats-client/tls.crt'],
   NATS_KEY: ['nats.tls.clientSecret', '/etc/nats-client/tls.key'],
   LOG_LEVEL: ['logLevel', 'debug'],
+  OTEL_EXPORTER_OTLP_ENDPOINT: ['otel.endpoint', 'http://collector:4318'],
   LEASE_DURATION: ['leaseDuration', '1m30s'],
   AWS_REGION: ['cluster.region', 'eu-west-1'],
   MIN_VALUES_POLICY: ['minValuesPolicy', 'BestEffort'],
@@ -243,6 +244,41 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
           },
         ],
       },
+    });
+  });
+
+  test.each([
+    ['http://collector:4318', [], 4_318],
+    ['http://collector', [], 80],
+    ['https://vendor.example/otlp', [], 443],
+    ['http://[::1]:4318', [], 4_318],
+    ['http://collector:80', ['networkPolicy.otelPort=4318'], 4_318],
+  ])('services send traces to %s, and solvers may reach it', async (url, more, port) => {
+    const values = [`otel.endpoint=${url}`, ...more];
+    for (const service of services)
+      expect(at((await podSpec(service, ...values)).containers, 0).env).toContainEqual({
+        name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+        value: url,
+      });
+    const policies = (await rendered(...values)).filter(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('solver'),
+    );
+    expect(policies).toMatchObject([
+      { spec: { egress: [{}, {}, { ports: [{ port, protocol: 'TCP' }] }] } },
+    ]);
+  });
+
+  test('a service is told of no receiver of traces unless there is one, and only by its value', async () => {
+    const names = at((await podSpec('solver')).containers, 0).env?.map(({ name }) => name);
+    expect(names).not.toContain('OTEL_EXPORTER_OTLP_ENDPOINT');
+    await expect(podSpec('solver', 'otel.endpoint=collector:4318')).rejects.toThrow('endpoint');
+    await expect(
+      podSpec('solver', 'common.env.OTEL_EXPORTER_OTLP_ENDPOINT=http://a:4318'),
+    ).rejects.toThrow('set the value otel.endpoint');
+    const sampled = await podSpec('solver', 'common.env.OTEL_TRACES_SAMPLER=always_off');
+    expect(at(sampled.containers, 0).env).toContainEqual({
+      name: 'OTEL_TRACES_SAMPLER',
+      value: 'always_off',
     });
   });
 

@@ -277,6 +277,7 @@ const onHostname = (service: string) => ({
     ['', 'fewerNodesWithin'],
     ['', 'consolidationMoveCost'],
     ['networkPolicy', 'natsPort'],
+    ['networkPolicy', 'otelPort'],
     ['apiPriority', 'shares'],
     ['common', 'port'],
     ['common', 'revisionHistoryLimit'],

@@ -26,7 +26,6 @@ const reasons: Readonly<Record<string, string>> = {
     'a service is not ready (`/readyz`) until its watches have shown everything',
   cluster_state_unsynced_time_seconds:
     'a service is not ready (`/readyz`) until its watches have shown everything',
-  ec2nodeclasses_userdata_bytes: notBuilt,
   nodepools_cost_tracker_errors_total:
     'there is no tracker that can fail: prices are on the claims',
   nodes_reboot_duration_seconds: reboots,

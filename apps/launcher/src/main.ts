@@ -38,7 +38,7 @@ function assemble(shell: Shell<typeof launcherSettings>): Assembled {
   const cloud = createAwsCloud({ ...awsPlaceOf(shell.settings), clock, log, mayWrite });
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };
-  const outside = { kube, cloud, scraped: metrics, ...around };
+  const outside = { kube, cloud, scraped: metrics, ...around, ...shell.tracing };
   const service = createLauncher(
     { ...outside, userData: userDataRenderer },
     launcherConfigOf(shell.settings, trustedCa(kubeconfig === '' ? undefined : kubeconfig)),

@@ -11,6 +11,7 @@ import {
   planningSettings,
   type SettingsOf,
   shareBelowOne,
+  traceSettings,
   wholeNumber,
   yesOrNo,
 } from '@dovetail/runtime';
@@ -64,6 +65,7 @@ export const launcherSettings = {
   ...commonSettings,
   ...leaderSettings,
   ...awsSettings,
+  ...traceSettings,
   ...clusterSettings,
   isolatedVpc: {
     env: 'ISOLATED_VPC',

@@ -9,6 +9,7 @@ import {
   type SettingsOf,
   type Shell,
   systemHash,
+  traceSettings,
 } from '@dovetail/runtime';
 import {
   createPodWatcher,
@@ -19,6 +20,7 @@ import {
 const settings = {
   ...commonSettings,
   ...leaderSettings,
+  ...traceSettings,
   batchIdleMs: {
     env: 'BATCH_IDLE_DURATION',
     flag: 'batch-idle-duration',
@@ -70,7 +72,8 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     }),
   );
   const bus = connectService('pod-watcher', shell.settings, { log, metrics });
-  const channel = { bus, cluster: clusterName, hash: systemHash, source: 'pod-watcher', clock };
+  const sender = { cluster: clusterName, hash: systemHash, source: 'pod-watcher', clock };
+  const channel = { bus, ...sender, ...shell.tracing };
   const leadership = shell.leadership(kube);
   const service = createPodWatcher(
     { kube, connection: kube, channel, leadership, log, metrics, vitals },

@@ -19,6 +19,7 @@ import {
   runService,
   type Shell,
   systemHash,
+  traceSettings,
   warnOfGates,
   wholeNumber,
   yesOrNo,
@@ -30,6 +31,7 @@ const settings = {
   ...commonSettings,
   ...leaderSettings,
   ...awsSettings,
+  ...traceSettings,
   interruptionQueue: {
     env: 'INTERRUPTION_QUEUE',
     flag: 'interruption-queue',
@@ -114,14 +116,14 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const cloud = { ...awsInstances(aws), ...awsInstanceStatuses(aws), ...awsAccount(aws) };
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };
-  const { serverClock } = api;
   const deps = {
     kube,
     scraped: metrics,
     urgentKube: shell.watched(api.urgent),
-    serverClock,
+    serverClock: api.serverClock,
     cloud,
     ...around,
+    ...shell.tracing,
   };
   const service = createReaper(
     { ...deps, ...queueOf(aws, given.interruptionQueue) },

@@ -38,7 +38,8 @@ function assemble(shell: Shell<typeof solverSettings>): Assembled {
     onMalformed: (malformed) => reportMalformed({ log, metrics }, malformed),
     vitals,
   });
-  const channel = { bus, cluster: clusterName, hash: systemHash, source: 'solver', clock };
+  const sender = { cluster: clusterName, hash: systemHash, source: 'solver', clock };
+  const channel = { bus, ...sender, ...shell.tracing };
   const service = createSolver(
     { channel, engine, log, metrics, vitals, packing: systemPacking },
     config,

@@ -13,6 +13,7 @@ import {
   oneOf,
   planningSettings,
   type SettingsOf,
+  traceSettings,
 } from '@dovetail/runtime';
 import { defaultSolverConfig } from '@dovetail/service-solver';
 
@@ -51,6 +52,7 @@ function percent(given: string): number {
 /** The solver's settings, by the names under which the functions below read them. */
 export const solverSettings = {
   ...commonSettings,
+  ...traceSettings,
   ...planningSettings,
   preferencePolicy: {
     env: 'PREFERENCE_POLICY',

@@ -1,4 +1,4 @@
-import type { Hash, Headers } from '@dovetail/core-ports';
+import type { Headers } from '@dovetail/core-ports';
 
 /** The facts that every message carries in its headers. */
 export type Envelope = {
@@ -48,13 +48,3 @@ const printable = (value: string): string =>
   value
     .replace(/\p{Surrogate}/gu, '\u{fffd}')
     .replace(/[^\x21-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part));
-
-/**
- * A `traceparent` derived from its subject, so that services agree on a trace without passing it
- * on. Version 00, sampled.
- */
-export const traceparentOf = (
-  hash: Hash,
-  about: { readonly trace: string; readonly span: string },
-): string =>
-  `00-${hash.sha256Hex(about.trace).slice(0, 32)}-${hash.sha256Hex(about.span).slice(0, 16)}-01`;

@@ -17,3 +17,4 @@ export * from './limits.js';
 export * from './messages.js';
 export * from './rights.js';
 export * from './subjects.js';
+export * from './traces.js';

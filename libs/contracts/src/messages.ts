@@ -295,10 +295,7 @@ export const decisionKinds = [
 /** The kind of fact that a decision states. */
 export type DecisionKind = (typeof decisionKinds)[number];
 
-/**
- * A fact that has happened: the public contract that anyone may subscribe to
- * (`decision.v1.<kind>.<pool>`).
- */
+/** A fact that has happened: the public contract, for anyone (`decision.v1.<kind>.<pool>`). */
 export type Decision = {
   /** Deterministic: a fact that is published twice has the same id. */
   readonly id: string;
@@ -334,6 +331,8 @@ export type Decision = {
   readonly capacityType?: CapacityType;
   /** Further facts, by name. */
   readonly facts: Readonly<Record<string, string>>;
+  /** The trace of its work, 32 hexadecimal digits. Absent: it was not traced. */
+  readonly traceId?: string;
 };
 
 /**

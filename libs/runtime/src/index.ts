@@ -14,4 +14,5 @@ export * from './packing.js';
 export * from './service.js';
 export * from './settings.js';
 export * from './shell.js';
+export { traceSettings } from './traces/traces.js';
 export * from './vitals.js';

@@ -10,6 +10,7 @@ import type {
   Metrics,
   ScrapedMetrics,
   Service,
+  Traces,
 } from '@dovetail/core-ports';
 
 import { tellingCauses } from './cause-events.js';
@@ -23,6 +24,7 @@ import { followLogLevel } from './log-level.js';
 import { createMetrics, type ProcessMetrics } from './metrics.js';
 import { exitOnUncaught, runMain, runToEnd, stopOnSignals } from './service.js';
 import { readSettings, type Setting, type SettingsOf } from './settings.js';
+import { serviceTraces, type TraceValues } from './traces/traces.js';
 import { createVitals, type ProcessVitals } from './vitals.js';
 
 /** A table of settings, by the name under which the program reads each. */
@@ -36,6 +38,8 @@ export type Shell<S extends SettingsTable> = {
   readonly clock: Clock;
   /** Watches over the turns of the loops; /healthz fails while one is hung. */
   readonly vitals: ProcessVitals;
+  /** Where spans of traces go, as a part of dependencies. Empty: nothing is traced. */
+  readonly tracing: { readonly traces?: Traces };
   leadership(kube: KubeApi): LeaseLeadership;
   /** The same API. Failures that keep the service from it are logged by name and counted. */
   watched(kube: KubeApi): NamedKube;
@@ -64,6 +68,7 @@ type CommonValues = {
   readonly logLevelFile: string;
   readonly httpPort: number;
   readonly httpHost: string;
+  readonly clusterName: string;
   readonly replicaName: string;
   readonly testClockFile: string;
 };
@@ -120,8 +125,10 @@ export function runService<S extends SettingsTable>(
     const vitals = createVitals({ metrics });
     const leaders = new Map<string, LeaseLeadership>();
     const metricsText = withLeaders({ leaders, metrics }, withHeldLoop(metrics, render));
+    const traced = await tracesOf(program, common, log);
+    const tracing = traced === undefined ? {} : { traces: traced.traces };
     const { service, close } = assemble(
-      shellOf(program, settings, { log, metrics, vitals, stop, resetGauges, leaders }),
+      shellOf(program, settings, { log, metrics, vitals, tracing, stop, resetGauges, leaders }),
     );
     const server = await serveHealth(
       { service, vitals, metricsText, metricsType: contentType },
@@ -129,10 +136,24 @@ export function runService<S extends SettingsTable>(
     );
     stop.addEventListener('abort', () => void server.close(), { once: true });
     await runToEnd({ service, close, log, stopping, exit: (code) => process.exit(code) });
+    // A receiver that does not answer would keep the process.
+    if ((await traced?.close()) === false) process.exit(process.exitCode ?? 0);
   };
   // Connections that were opened before a failure would keep the process, deaf to signals.
   return runMain(main, (code) => process.exit(code));
 }
+
+/** The traces of a service whose settings have an endpoint for them. */
+const tracesOf = (
+  { name }: Pick<Program<SettingsTable>, 'name'>,
+  common: CommonValues & Partial<TraceValues>,
+  log: Log,
+) =>
+  serviceTraces(
+    common,
+    { service: name, instance: common.replicaName, cluster: common.clusterName },
+    { log, env: process.env },
+  );
 
 type MetricsPage = ProcessMetrics['render'];
 
@@ -183,7 +204,7 @@ function clockOf({ testClockFile }: CommonValues, log: Log): Clock {
 function shellOf<S extends SettingsTable>(
   { name: service, metrics: own }: Program<S>,
   settings: SettingsOf<S>,
-  at: Pick<Shell<S>, 'log' | 'metrics' | 'vitals'> &
+  at: Pick<Shell<S>, 'log' | 'metrics' | 'vitals' | 'tracing'> &
     Pick<ProcessMetrics, 'resetGauges'> & {
       readonly stop: AbortSignal;
       readonly leaders: Map<string, LeaseLeadership>;
@@ -199,6 +220,7 @@ function shellOf<S extends SettingsTable>(
     metrics,
     clock: clockOf(common, log),
     vitals: at.vitals,
+    tracing: at.tracing,
     watched: (kube) => namedFailures(kube, { log, metrics, clock: systemClock }),
     telling: (kube, record) =>
       tellingCauses(log, { kube, clock: systemClock, stop, namespace, lease, record }),

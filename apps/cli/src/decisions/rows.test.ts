@@ -28,5 +28,21 @@ test('on a terminal the sentence shortens, and the reason stays', () =>
     /unschedulable +- +found no place .*… +- +resources-too-large$/m,
   ));
 
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+test.each([
+  ['a pipe', undefined, [{ traceId }], 'TRACE'],
+  ['a wide terminal', 200, [{ traceId }, {}], 'TRACE'],
+  ['a narrow terminal', 120, [{ traceId }], 'REASONS'],
+  ['decisions without traces', undefined, [{}], 'REASONS'],
+])('the last column of %s is that of the traces, if there is one', (_what, width, more, last) => {
+  const table = new Table(width === undefined ? {} : { width });
+  const [head = '', row = ''] = table
+    .lines(more.map((each) => ({ ...decision, ...each })))
+    .split('\n');
+  expect(head.trimEnd()).toMatch(new RegExp(`${last}$`));
+  expect(row.includes(traceId)).toBe(last === 'TRACE');
+});
+
 test('a pipe gets every word', () =>
   expect(new Table().lines([decision])).toContain(decision.summary));

@@ -2,12 +2,14 @@ import type { Decision } from '@dovetail/contracts';
 
 import { type Layout, shortened } from '../layout/columns.js';
 
-const header = ['TIME', 'KIND', 'POOL', 'SUMMARY', 'PRICE $/H', 'REASONS'] as const;
+const header = ['TIME', 'KIND', 'POOL', 'SUMMARY', 'PRICE $/H', 'REASONS', 'TRACE'] as const;
 /**
  * Widths that fit most rows, so that a growing table seldom shifts. A longer sentence spills over.
  */
-const widthLeast = [20, 13, 10, 40, 9, 0];
-const widthMost = [20, 13, 40, 100, 12, 0];
+const widthLeast = [20, 13, 10, 40, 9, 0, 0];
+const widthMost = [20, 13, 40, 100, 12, 40, 32];
+/** A terminal that is narrower has no room for the 32 digits of a trace. */
+const tracedWidthLeast = 180;
 
 /** US dollars an hour, `~` before an estimate, `-` for decisions without a cost of their own. */
 export function priceOf({ priceMicrosPerHour, priceEstimated }: Decision): string {
@@ -38,6 +40,7 @@ function cellsOf(decision: Decision): readonly string[] {
     decision.summary,
     priceOf(decision),
     codes.length === 0 ? '-' : codes.join(','),
+    decision.traceId ?? '-',
   ];
 }
 
@@ -57,6 +60,8 @@ export class Table {
     Math.max(name.length, widthLeast[column] ?? 0),
   );
   #begun = false;
+  /** Whether the last column, with the traces, is shown: if the first decisions have any. */
+  #isTraced = false;
 
   /** On a terminal the sentence shortens, so that no row is longer than its width. */
   constructor(layout: Layout = {}) {
@@ -65,16 +70,24 @@ export class Table {
 
   /** The lines of these decisions, with the header before the first ones. */
   lines(decisions: readonly Decision[]): string {
-    const rows = decisions.map(cellsOf);
+    const { width = Infinity } = this.#layout;
+    if (!this.#begun)
+      this.#isTraced =
+        width >= tracedWidthLeast && decisions.some(({ traceId }) => traceId !== undefined);
+    const rows = decisions.map((decision) => this.#shown(cellsOf(decision)));
     this.#widths = this.#widths.map((width, column) =>
       Math.max(
         width,
         ...rows.map((row) => Math.min(row[column]?.length ?? 0, widthMost[column] ?? 0)),
       ),
     );
-    const shown = this.#begun ? rows : [header, ...rows];
+    const shown = this.#begun ? rows : [this.#shown(header), ...rows];
     this.#begun = true;
     return shown.map((row) => `${this.#line(row)}\n`).join('');
+  }
+
+  #shown(cells: readonly string[]): readonly string[] {
+    return this.#isTraced ? cells : cells.slice(0, -1);
   }
 
   #line(row: readonly string[]): string {

@@ -10,6 +10,8 @@ export type Explanation = {
   readonly claim: string;
   readonly pool: string;
   readonly priceMicrosPerHour: number;
+  /** The trace in which the node was launched, if its launcher traces. */
+  readonly traceId?: string;
   readonly outcome: string;
   readonly summary: string;
   readonly answers: readonly {
@@ -37,7 +39,7 @@ const header = ['ABOUT', 'ANSWER', 'WHEN', 'REASON'] as const;
 
 /** The explanation for people: a sentence, and a row for each reason. */
 export function tableOf(explanation: Explanation): string {
-  const { node, claim, pool, priceMicrosPerHour, outcome, summary, answers } = explanation;
+  const { node, claim, pool, priceMicrosPerHour, outcome, summary, answers, traceId } = explanation;
   const verb = { goes: 'goes', due: 'may go now', later: 'stays for now' }[outcome] ?? 'stays';
   const price = priceMicrosPerHour > 0 ? `, $${(priceMicrosPerHour / 1e6).toFixed(4)}/h` : '';
   const rows = answers.flatMap(({ about, outcome: answer, dueMs, reasons, heldBy = [] }) =>
@@ -55,7 +57,8 @@ export function tableOf(explanation: Explanation): string {
       .trimEnd(),
   );
   const head = `${node ?? 'no node yet'} (NodeClaim ${claim}, ${pool}${price}) ${verb}: ${summary}`;
-  return `${head}\n\n${lines.join('\n')}\n`;
+  const traced = traceId === undefined ? '' : `launched in trace ${traceId}\n`;
+  return `${head}\n${traced}\n${lines.join('\n')}\n`;
 }
 
 /**

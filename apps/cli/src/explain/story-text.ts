@@ -25,10 +25,10 @@ export function storyText(story: Story, nowMs: number, layout: Layout): string {
 
 function headline(story: Story, nowMs: number): string {
   const { kind, name, decisive } = story;
-  const { source, atMs, id } = decisive;
+  const { source, atMs, id, traceId } = decisive;
   const when = `${periodText(Math.max(0, nowMs - atMs))} ago`;
   const of = kind === 'decision' ? decisive.kind : `${kind} ${name}`;
-  return `${of}: ${decisive.summary}\n${decisive.kind} by ${source}, ${when}${priceText(story)}; decision ${id}\n`;
+  return `${of}: ${decisive.summary}\n${decisive.kind} by ${source}, ${when}${priceText(story)}; decision ${id}${traceId === undefined ? '' : `; trace ${traceId}`}\n`;
 }
 
 /** The price, and how far it may be above the least possible one. */

@@ -58,3 +58,13 @@
 {{- join "," $ports -}}
 {{- end -}}
 {{- end -}}
+
+{{/* The port at which services reach the receiver of traces: the one that was given, or that of its address. */}}
+{{- define "dovetail.otelPort" -}}
+{{- $url := urlParse .Values.otel.endpoint -}}
+{{- if .Values.networkPolicy.otelPort -}}
+{{ int .Values.networkPolicy.otelPort }}
+{{- else -}}
+{{ regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "443" "80" (eq $url.scheme "https")) }}
+{{- end -}}
+{{- end -}}

@@ -16,7 +16,8 @@
   "CLUSTER_SERVICE_CIDR" "settings.clusterServiceCidr" "ISOLATED_VPC" "settings.isolatedVPC"
   "VM_MEMORY_OVERHEAD_PERCENT" "settings.vmMemoryOverheadPercent" "RESERVED_ENIS" "settings.reservedENIs"
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" "settings.disableClusterStateObservability"
-  "FEATURE_GATES" "settings.featureGates" "PAGE_PORT" "console.pagePort" -}}
+  "FEATURE_GATES" "settings.featureGates" "PAGE_PORT" "console.pagePort"
+  "OTEL_EXPORTER_OTLP_ENDPOINT" "otel.endpoint" -}}
 {{- $fixed := list "HTTP_PORT" "LOG_LEVEL_FILE" "REPLICA_NAME" "LEASE_NAMESPACE" "TEST_CLOCK_FILE" -}}
 {{- $component := .component -}}
 {{- range $name, $value := .block.env -}}
@@ -29,7 +30,7 @@
 {{- $settings := .root.Files.Get "files/settings.json" | fromJson -}}
 {{- $all := dict -}}
 {{- range $settings -}}{{- $all = merge $all . -}}{{- end -}}
-{{- $ofRuntime := "^(AWS_[A-Z0-9_]+|NODE_(OPTIONS|EXTRA_CA_CERTS|DEBUG|TLS_REJECT_UNAUTHORIZED|USE_ENV_PROXY|USE_SYSTEM_CA)|SSL_CERT_(FILE|DIR)|TZ|UV_THREADPOOL_SIZE|(?i:https?_proxy|all_proxy|no_proxy))$" -}}
+{{- $ofRuntime := "^(AWS_[A-Z0-9_]+|OTEL_[A-Z0-9_]+|NODE_(OPTIONS|EXTRA_CA_CERTS|DEBUG|TLS_REJECT_UNAUTHORIZED|USE_ENV_PROXY|USE_SYSTEM_CA)|SSL_CERT_(FILE|DIR)|TZ|UV_THREADPOOL_SIZE|(?i:https?_proxy|all_proxy|no_proxy))$" -}}
 {{- range $place, $known := dict "common" $all (printf (ternary "%s" "services.%s" (eq .component "console")) .component) (get $settings .component) -}}
 {{- range $name, $value := ternary $.root.Values.common.env $.values.env (eq $place "common") -}}
 {{- if not (or (hasKey $known $name) (regexMatch $ofRuntime $name)) -}}
@@ -80,6 +81,9 @@
 {{- end }}
 - { name: LOG_LEVEL_FILE, value: /etc/dovetail-logging/{{ .component }} }
 - { name: REPLICA_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
+{{- if and .root.Values.otel.endpoint (ne .component "console") }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ .root.Values.otel.endpoint | quote }} }
+{{- end }}
 {{- if eq .component "console" }}
 - { name: PAGE_PORT, value: {{ int .block.pagePort | quote }} }
 {{- else if ne .component "solver" }}

@@ -75,7 +75,7 @@ spec:
       from: {{- toYaml .values.allowFrom | nindent 8 }}
     {{- end }}
   {{- if has .component (list "solver" "console") }}
-  # It talks to NATS alone.
+  # It talks to NATS alone, and sends traces.
   policyTypes: [Ingress, Egress]
   egress:
     - ports:
@@ -83,6 +83,9 @@ spec:
         - { port: {{ . }}, protocol: TCP }
         {{- end }}
     - ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
+    {{- if and (eq .component "solver") .root.Values.otel.endpoint }}
+    - ports: [{ port: {{ include "dovetail.otelPort" .root }}, protocol: TCP }]
+    {{- end }}
   {{- else }}
   policyTypes: [Ingress]
   {{- end }}

@@ -26,6 +26,7 @@ import {
   streamName,
   streamSpecs,
   subjects,
+  placeOfBatch,
   traceparentOf,
   workBatches,
   workPlans,
@@ -182,7 +183,7 @@ describe('queues', () => {
       'ce-type': 'dovetail.v1.PendingBatch',
       'ce-source': '/dovetail/lab/test',
       'ce-id': 'batch/g1/3.7',
-      traceparent: traceparentOf(hash, { trace: 'g1/3.7', span: 'batch' }),
+      traceparent: traceparentOf(placeOfBatch(channel, sampleBatch)),
     });
   });
   test('what is too large for a message travels in parts, and only its manifest is queued', async () => {

@@ -8,6 +8,7 @@ import {
   type Requester,
   type Responder,
   type StreamReader,
+  type Traces,
   type WorkConsumer,
 } from '@dovetail/core-ports';
 
@@ -31,6 +32,8 @@ export type Channel = Reader & {
   readonly bus: ChannelBus;
   readonly source: string;
   readonly clock: Clock;
+  /** Where spans of traces go. Absent: nothing is traced. */
+  readonly traces?: Traces;
 };
 
 /** A message before its size is known. */

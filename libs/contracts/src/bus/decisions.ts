@@ -1,17 +1,28 @@
-import type { FollowFrom, PublishAck, StopSignal, StreamPosition } from '@dovetail/core-ports';
+import type {
+  FollowFrom,
+  PublishAck,
+  StopSignal,
+  StreamPosition,
+  TracePlace,
+} from '@dovetail/core-ports';
 
 import { decodeDecision, encodeDecision } from '../codec/index.js';
 import { limits } from '../limits.js';
 import type { Decision, DecisionKind } from '../messages.js';
 import { streamName, subjects } from '../subjects.js';
+import { traceparentOf } from '../traces.js';
 import { type Channel, payloadOf, post, type Reader } from './channel.js';
 import type { MalformedMessage } from './state.js';
 
 /**
  * Publishes a fact that has happened. No service depends on it: the caller logs a failure and
- * continues.
+ * continues. `place` is that of its work in a trace.
  */
-export function publishDecision(channel: Channel, decision: Decision): Promise<PublishAck> {
+export function publishDecision(
+  channel: Channel,
+  decision: Decision,
+  place?: TracePlace,
+): Promise<PublishAck> {
   const published = {
     ...decision,
     alternatives: decision.alternatives.slice(0, limits.alternativesMax),
@@ -23,6 +34,7 @@ export function publishDecision(channel: Channel, decision: Decision): Promise<P
     ...(first === undefined ? {} : { about: nameOf(first) }),
     payload: encodeDecision(published),
     messageId: `decision/${decision.id}`,
+    ...(place === undefined ? {} : { traceparent: traceparentOf(place, channel.traces) }),
   });
 }
 

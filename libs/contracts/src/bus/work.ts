@@ -3,6 +3,7 @@ import type {
   Hash,
   PublishAck,
   StopSignal,
+  TracePlace,
   WorkConsumer,
   WorkerSpec,
   WorkItem,
@@ -14,7 +15,6 @@ import {
   encodePendingBatch,
   encodePlanMessage,
 } from '../codec/index.js';
-import { traceparentOf } from '../headers.js';
 import {
   type Decoded,
   type PendingBatch,
@@ -23,6 +23,7 @@ import {
   replacedNodes,
 } from '../messages.js';
 import { subjects, workers } from '../subjects.js';
+import { placeOfBatch, placeOfDecision, traceparentOf, workOfPlan } from '../traces.js';
 import { type Channel, contentId, payloadOf, post, type Reader } from './channel.js';
 
 /**
@@ -35,14 +36,8 @@ export const publishBatch = (channel: Channel, batch: PendingBatch): Promise<Pub
     type: 'PendingBatch',
     payload: encodePendingBatch(batch),
     messageId: `batch/${batch.group}/${batch.round}`,
-    traceparent: traceparentOf(channel.hash, { trace: traceOf(batch), span: 'batch' }),
+    traceparent: traceparentOf(placeOfBatch(channel, batch), channel.traces),
   });
-
-/** The trace of a planning round. A replacement has the trace of its nodes. */
-const traceOf = (about: { readonly group: string; readonly round: string }): string =>
-  `${about.group}/${about.round}`;
-const traceOfCause = (hash: Hash, cause: PlanCause): string =>
-  cause.kind === 'pending' ? traceOf(cause) : groupOf(hash, cause);
 
 /**
  * The group of a plan. Plans of one group replace each other. Each replacement is a group of its
@@ -66,21 +61,28 @@ export const planIdOf = (hash: Hash, plan: Omit<PlanMessage, 'id'>): string =>
     encodePlanMessage({ ...plan, id: '-', createdMs: 0, solver: '-', solveMs: 0 }),
   ).slice(0, 32);
 
+/** The id of a plan's decision. */
+export const planDecisionId = ({ id }: Pick<PlanMessage, 'id'>): string => `plan/${id}`;
+
 /**
  * Queues a plan for the launcher. The message id includes the time, so that the same plan can be
- * published again after a loss.
+ * published again after a loss. `batch` is the place of its batch in a trace.
  */
-export const publishPlan = (channel: Channel, plan: PlanMessage): Promise<PublishAck> =>
-  post(channel, {
+export function publishPlan(
+  channel: Channel,
+  plan: PlanMessage,
+  batch?: TracePlace,
+): Promise<PublishAck> {
+  const { traceId } = workOfPlan(channel, plan, batch);
+  const place = placeOfDecision(channel, planDecisionId(plan), traceId);
+  return post(channel, {
     subject: subjects.plan(channel.cluster, groupOf(channel.hash, plan.cause)),
     type: 'PlanMessage',
     payload: encodePlanMessage(plan),
     messageId: `plan/${plan.id}/${String(plan.createdMs)}`,
-    traceparent: traceparentOf(channel.hash, {
-      trace: traceOfCause(channel.hash, plan.cause),
-      span: plan.id,
-    }),
+    traceparent: traceparentOf(place, channel.traces),
   });
+}
 
 /** A reader that also takes work. */
 export type WorkReader = Reader & { readonly bus: WorkConsumer };

@@ -56,6 +56,7 @@ export const decision = message<Decision>(
     zone: optional(text),
     capacityType: optional(capacityType),
     facts: textMap,
+    traceId: optional(text),
   },
   ['capacityType'],
 );

@@ -339,4 +339,5 @@ export const sampleDecision: Decision = {
   zone: 'us-east-1a',
   capacityType: 'on-demand',
   facts: { a: 'b' },
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
 };

@@ -71,6 +71,10 @@ export const annotations = {
    * command buys: the same for this node, at each attempt to launch it.
    */
   maxPricePerHour: 'dovetail.sh/max-price-per-hour',
+  /**
+   * On a NodeClaim: its admission's place in a trace, as W3C `traceparent`. Absent: nothing is traced.
+   */
+  traceparent: 'dovetail.sh/traceparent',
   /** On a pool: the most nodes that may be launched in a minute. */
   maxLaunchesPerMinute: 'dovetail.sh/max-launches-per-minute',
   /** On a Node, written by the reaper: the retirement in progress, as JSON. */
@@ -99,4 +103,6 @@ export const tags = {
   launchIntent: 'dovetail.sh/launch-intent',
   /** The UID of the kube-system namespace, which tells clusters of one name apart. */
   clusterUid: 'dovetail.sh/cluster-uid',
+  /** The trace in which an instance was launched, if the launcher traces. */
+  traceId: 'dovetail.sh/trace-id',
 } as const;

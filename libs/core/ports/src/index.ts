@@ -11,5 +11,6 @@ export * from './packing.js';
 export * from './resources.js';
 export * from './service.js';
 export * from './stopper.js';
+export * from './traces.js';
 export * from './user-data.js';
 export * from './vitals.js';

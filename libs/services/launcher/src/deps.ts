@@ -25,6 +25,7 @@ import type {
   Prices,
   ScrapedMetrics,
   StreamAdmin,
+  Traces,
   UserDataRenderer,
   Vitals,
 } from '@dovetail/core-ports';
@@ -58,4 +59,6 @@ export type LauncherDeps = {
   readonly userData: UserDataRenderer;
   /** Watches over the turns of the loops. */
   readonly vitals: Vitals;
+  /** Where spans of traces go. Absent: nothing is traced. */
+  readonly traces?: Traces;
 };

@@ -46,7 +46,9 @@ class Launcher implements Service {
     this.#config = config;
     this.#knowledge = new Knowledge(deps, config);
     const { bus, hash, clock, log } = deps;
-    this.#channel = { bus, cluster: config.clusterName, hash, source: 'launcher', clock };
+    const traced = deps.traces === undefined ? {} : { traces: deps.traces };
+    const cluster = config.clusterName;
+    this.#channel = { bus, cluster, hash, source: 'launcher', clock, ...traced };
     this.#outbox = busOutbox(deps);
     this.#decisions = new Decisions({ channel: this.#channel, outbox: this.#outbox, log });
     this.#untoldPlans = new UntoldPlans({

@@ -135,6 +135,11 @@ export const launcherMetrics: MetricDefinitions = {
     help: 'Price of an offering in US dollars an hour, as plans count it',
     atScrape: true,
   },
+  karpenter_ec2nodeclasses_userdata_bytes: {
+    kind: 'gauge',
+    labels: ['nodeclass'],
+    help: 'Size of the user data of a class in bytes, as rendered for the launch template that was made last. EC2 refuses more than 16384',
+  },
   karpenter_nodepools_cost_total: {
     kind: 'gauge',
     labels: ['nodepool'],

@@ -1,4 +1,4 @@
-import { type PendingBatch, publishBatch } from '@dovetail/contracts';
+import { type PendingBatch, placeOfBatch, publishBatch, recordSpan } from '@dovetail/contracts';
 import { assert } from '@dovetail/core-invariant';
 import type { Pod } from '@dovetail/core-kube-model';
 import { messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
@@ -148,8 +148,20 @@ export class BatchQueue {
     };
   }
 
-  #report({ group, pods }: Cut, { round }: PendingBatch): void {
-    const { log, metrics } = this.#deps;
+  #report({ group, pods, sinceMs }: Cut, batch: PendingBatch): void {
+    const { log, metrics, channel } = this.#deps;
+    const { round } = batch;
+    recordSpan(channel, {
+      ...placeOfBatch(channel, batch),
+      name: 'batch',
+      startMs: sinceMs,
+      endMs: channel.clock.nowMs(),
+      attributes: {
+        'dovetail.group': group,
+        'dovetail.round': round,
+        'dovetail.pods': pods.length,
+      },
+    });
     metrics.count('dovetail_batches_total');
     metrics.observe('dovetail_batch_pods', pods.length);
     log.info('batch', `${pods.length} pods of group ${group} wait for a plan`, {

@@ -30,8 +30,12 @@ type Waiting = { firstMs: number; lastMs: number; uids: ReadonlySet<string> };
 /** A batch with verdicts open. Invariant: `open` is not empty. */
 type Out = { readonly cutMs: number; readonly untilMs: number; readonly open: Set<string> };
 
-/** The pods of one batch; at least one. */
-export type Cut = { readonly group: string; readonly pods: readonly Pod[] };
+/** The pods of one batch, at least one, and since when its group waited to leave. */
+export type Cut = {
+  readonly group: string;
+  readonly pods: readonly Pod[];
+  readonly sinceMs: number;
+};
 
 /**
  * Decides when a group's pending pods leave as a batch. They leave when pods stop arriving, when
@@ -78,9 +82,10 @@ export class Batches {
     for (const held of [this.#waiting, this.#unanswered])
       for (const group of [...held.keys()]) if (!groups.has(group)) held.delete(group);
     for (const [group, pods] of groups) {
+      const waiting = this.#note(group, pods, nowMs);
       const dueMs = Math.max(
         this.#freeMs(group, nowMs),
-        this.#gatheredMs(this.#note(group, pods, nowMs), arrivalOf(pods), nowMs),
+        this.#gatheredMs(waiting, arrivalOf(pods), nowMs),
       );
       if (dueMs > nowMs) {
         times.push(dueMs);
@@ -90,7 +95,7 @@ export class Batches {
       const untilMs = nowMs + this.#patienceFor(group, pods.length);
       this.#out.set(group, { cutMs: nowMs, untilMs, open: new Set(pods.map((pod) => pod.uid)) });
       times.push(untilMs);
-      cuts.push({ group, pods });
+      cuts.push({ group, pods, sinceMs: waiting.firstMs });
     }
     return { cuts, ...(times.length === 0 ? {} : { nextMs: Math.min(...times) }) };
   }

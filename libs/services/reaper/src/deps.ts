@@ -20,6 +20,7 @@ import type {
   ScrapedMetrics,
   ServerClock,
   Terminations,
+  Traces,
   Vitals,
 } from '@dovetail/core-ports';
 
@@ -57,6 +58,8 @@ export type ReaperDeps = {
   readonly leadership: Leadership;
   /** Watches over the turns of the loops. */
   readonly vitals: Vitals;
+  /** Where spans of traces go. Absent: nothing is traced. */
+  readonly traces?: Traces;
 };
 
 /** The Kubernetes API for work that must be done by the given time, if there is one. */
@@ -70,7 +73,7 @@ export const source = 'reaper';
 
 /** How the reaper speaks on the bus. */
 export const channelOf = (
-  deps: Pick<ReaperDeps, 'bus' | 'clock' | 'hash'>,
+  deps: Pick<ReaperDeps, 'bus' | 'clock' | 'hash' | 'traces'>,
   config: Pick<ReaperConfig, 'clusterName'>,
 ): Channel => ({
   bus: deps.bus,
@@ -78,4 +81,5 @@ export const channelOf = (
   hash: deps.hash,
   cluster: config.clusterName,
   source,
+  ...(deps.traces === undefined ? {} : { traces: deps.traces }),
 });

@@ -1,5 +1,5 @@
-import { followCatalog, followState } from '@dovetail/contracts';
-import type { NodeClaim } from '@dovetail/core-api';
+import { followCatalog, followState, parseTraceparent } from '@dovetail/contracts';
+import { annotations, type NodeClaim } from '@dovetail/core-api';
 import { VainTypes } from '@dovetail/core-cluster';
 import { explainNode, isBoughtByCommand } from '@dovetail/core-disruption';
 import {
@@ -95,7 +95,8 @@ function explain(
   const claim =
     cluster.claims.one('name', name) ?? (node === undefined ? node : cluster.claimOfNode(node));
   if (claim === undefined) return undefined;
-  return explainNode(cluster.viewOf(claim), {
+  const launched = parseTraceparent(claim.annotations[annotations.traceparent]);
+  const explained = explainNode(cluster.viewOf(claim), {
     views: cluster.views(),
     budgetsOf: cluster.budgetsOf,
     podOf: (uid) => cluster.pods.get(uid),
@@ -104,6 +105,7 @@ function explain(
     ...(config.nodeRepair ? { health: cluster.health() } : {}),
     ...knownOf(claim),
   });
+  return { ...explained, ...(launched === undefined ? {} : { traceId: launched.traceId }) };
 }
 
 /**

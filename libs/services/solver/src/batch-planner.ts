@@ -1,5 +1,6 @@
 import {
   type PendingBatch,
+  placeIn,
   type PlanMessage,
   publishPlan,
   type Work,
@@ -118,12 +119,14 @@ export class BatchPlanner {
 
   /** Sends a plan. The next batch does not wait for the proof of its bound. */
   async #finish(work: Batch, message: PlanMessage, stop: StopSignal): Promise<void> {
-    await publishPlan(this.#deps.channel, message);
+    const batch = placeIn(work.item.message.headers);
+    await publishPlan(this.#deps.channel, message, batch);
     await work.item.ack();
     void tellPlan(this.#deps, message, {
       boundMs: this.#config.boundMs,
       stop,
       planFor: 'provisioner',
+      batch,
     });
   }
 

@@ -1,5 +1,5 @@
-import type { PlanMessage } from '@dovetail/contracts';
-import { messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
+import { type PlanMessage, workOfPlan } from '@dovetail/contracts';
+import { messageOf, Stopper, type StopSignal, type TracePlace } from '@dovetail/core-ports';
 import { decisionOfPlan } from '@dovetail/service-kit';
 
 import type { SolverConfig, TellingDeps } from './config.js';
@@ -23,7 +23,13 @@ export async function tellPlan(
     boundMs,
     stop,
     planFor,
-  }: Pick<SolverConfig, 'boundMs'> & { readonly stop: StopSignal; readonly planFor: PlanFor },
+    batch,
+  }: Pick<SolverConfig, 'boundMs'> & {
+    readonly stop: StopSignal;
+    readonly planFor: PlanFor;
+    /** The place of the plan's batch in a trace. */
+    readonly batch?: TracePlace | undefined;
+  },
 ): Promise<void> {
   // It takes no time from the proof, which runs in a thread of its own.
   void deps.recorder.record(message.id);
@@ -31,7 +37,7 @@ export async function tellPlan(
   const told: PlanMessage =
     bound === undefined ? message : { ...message, plan: { ...message.plan, bound } };
   observePlan(deps, told, planFor);
-  deps.decisions.tell(decisionOfPlan(told));
+  deps.decisions.tell(decisionOfPlan(told), workOfPlan(deps.channel, message, batch));
 }
 
 type Bound = PlanMessage['plan']['bound'];

@@ -1,5 +1,5 @@
-import { type Decision, followDecisions } from '@dovetail/contracts';
-import { BusError, type PublishAck, Stopper } from '@dovetail/core-ports';
+import { type Decision, followDecisions, streamName, subjects } from '@dovetail/contracts';
+import { BusError, type PublishAck, type Span, Stopper } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
 import { outside, overriding, startMs } from '../testing/outside.js';
@@ -18,7 +18,7 @@ const launch: NewDecision = {
 };
 
 /** A service that tells decisions on a bus that the test can take away. */
-async function stage() {
+async function stage(keeps: (traceId: string) => boolean = () => true) {
   const at = outside();
   await at.ensureStreams();
   const stop = new Stopper();
@@ -27,7 +27,10 @@ async function stage() {
     link.isAway
       ? Promise.reject(new BusError('unavailable', 'no connection'))
       : at.bus.publish(...args);
-  const channel = { ...at.channel, source: 'launcher', bus: overriding(at.bus, { publish }) };
+  const spans: Span[] = [];
+  const traces = { keeps, record: (span: Span) => void spans.push(span) };
+  const bus = overriding(at.bus, { publish });
+  const channel = { ...at.channel, source: 'launcher', bus, traces };
   const outbox = busOutbox(at);
   const decisions = new Decisions({ channel, outbox, log: at.log });
   void outbox.run(stop);
@@ -36,7 +39,7 @@ async function stage() {
     for await (const event of followDecisions(at.channel, stop))
       if (event.kind === 'decision') heard.push(event.decision);
   })();
-  return { ...at, link, decisions, heard, end: () => stop.abort() };
+  return { ...at, link, decisions, heard, spans, end: () => stop.abort() };
 }
 
 describe('a decision', () => {
@@ -94,6 +97,45 @@ describe('a decision', () => {
     decisions.tell(launch);
     await advance(5);
     expect([heard.length, lines.length]).toEqual([1, 1]);
+    end();
+  });
+});
+
+describe('the work that a decision ends', () => {
+  const work = { traceId: 'c0ffee'.padEnd(32, '0'), parentId: 'beef'.padEnd(16, '0') };
+
+  test('is a span by the clock of the service, whose trace the decision and its message name', async () => {
+    const { decisions, heard, spans, advance, bus, end } = await stage();
+    decisions.tell(launch, { ...work, sinceMs: startMs - 700 });
+    await advance(5);
+    expect(heard).toMatchObject([{ id: launch.id, traceId: work.traceId }]);
+    expect(spans).toMatchObject([
+      { ...work, name: 'launch', startMs: startMs - 700, endMs: startMs },
+    ]);
+    const subject = subjects.decision('lab', 'launch', undefined);
+    const kept = await bus.lastMessage(streamName('lab', 'decisions'), subject);
+    expect(kept?.headers['traceparent']).toBe(`00-${work.traceId}-${spans[0]?.spanId ?? ''}-01`);
+    end();
+  });
+
+  test('is the same span if another process tells it again', async () => {
+    const [one, other] = [await stage(), await stage()];
+    for (const { decisions } of [one, other]) decisions.tell(launch, { ...work, sinceMs: startMs });
+    one.decisions.tell(launch, { ...work, sinceMs: startMs });
+    expect(one.spans).toHaveLength(1);
+    expect(other.spans).toEqual(one.spans);
+    one.end();
+    other.end();
+  });
+
+  test.each([
+    ['that is dropped', () => false, { ...work, sinceMs: startMs }],
+    ['that it does not belong to', () => true, undefined],
+  ])('is no span in a trace %s', async (_what, keeps, given) => {
+    const { decisions, heard, spans, advance, end } = await stage(keeps);
+    decisions.tell(launch, given);
+    await advance(5);
+    expect([spans, heard.map(({ traceId }) => traceId)]).toEqual([[], [undefined]]);
     end();
   });
 });

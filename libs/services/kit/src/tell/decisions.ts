@@ -1,4 +1,12 @@
-import { type Channel, type Decision, publishDecision } from '@dovetail/contracts';
+import {
+  type Channel,
+  type Decision,
+  publishDecision,
+  recordSpan,
+  spanOfDecision,
+  type TracedWork,
+  tracedPlace,
+} from '@dovetail/contracts';
 import type { Log, LogFields } from '@dovetail/core-ports';
 
 import type { Outbox } from './outbox.js';
@@ -9,7 +17,7 @@ import type { Outbox } from './outbox.js';
  */
 export type NewDecision = Omit<
   Decision,
-  'atMs' | 'source' | 'objects' | 'reasons' | 'alternatives' | 'facts'
+  'atMs' | 'source' | 'objects' | 'reasons' | 'alternatives' | 'facts' | 'traceId'
 > &
   Partial<Pick<Decision, 'atMs' | 'objects' | 'reasons' | 'alternatives' | 'facts'>>;
 
@@ -27,8 +35,11 @@ const toldMax = 10_000;
  * Logs each decision as `decision-<kind>` and publishes it through the outbox, which keeps it while
  * the bus is away. Nothing waits for a decision to arrive.
  *
+ * If the work that a decision ends belongs to a trace, it is recorded as a span, and the decision
+ * names the trace.
+ *
  * Invariant: each decision is published once per process. After a restart the same id may come
- * again, and the bus or the reader recognises it.
+ * again, and the bus or the reader recognises it. Its span then has the same id, too.
  */
 export class Decisions {
   readonly #deps: DecisionsDeps;
@@ -39,10 +50,11 @@ export class Decisions {
     this.#deps = deps;
   }
 
-  tell(decision: NewDecision): void {
+  tell(decision: NewDecision, work?: TracedWork): void {
     if (this.#told.has(decision.id)) return;
     this.#remember(decision.id);
     const { channel, outbox, log } = this.#deps;
+    const place = tracedPlace(channel, decision.id, work);
     const whole: Decision = {
       objects: [],
       reasons: [],
@@ -51,9 +63,12 @@ export class Decisions {
       atMs: channel.clock.nowMs(),
       ...decision,
       source: channel.source,
+      ...(place === undefined ? {} : { traceId: place.traceId }),
     };
     log.info(`decision-${whole.kind}`, whole.summary, loggedFields(whole));
-    outbox.add({ key: `decision/${whole.id}`, send: () => publishDecision(channel, whole) });
+    if (place !== undefined && work !== undefined)
+      recordSpan(channel, spanOfDecision(whole, work, place));
+    outbox.add({ key: `decision/${whole.id}`, send: () => publishDecision(channel, whole, place) });
   }
 
   #remember(id: string): void {
@@ -68,9 +83,9 @@ export class Decisions {
 
 /** The log line of a decision: its facts, the codes of its reasons, its objects, and its price. */
 function loggedFields(decision: Decision): LogFields {
-  const { id, facts, reasons, claimName, planId, instanceId } = decision;
+  const { id, facts, reasons, claimName, planId, instanceId, traceId } = decision;
   const { instanceType, zone, capacityType, priceMicrosPerHour } = decision;
-  const about = { claim: claimName, plan: planId, instance: instanceId };
+  const about = { claim: claimName, plan: planId, instance: instanceId, trace: traceId };
   const named = { ...about, instanceType, zone, capacityType, priceMicrosPerHour };
   return {
     ...facts,

@@ -1,5 +1,6 @@
 import {
   type Decision,
+  planDecisionId,
   type PlanMessage,
   replacedNodes,
   type Replacement,
@@ -22,7 +23,7 @@ export function decisionOfPlan(message: PlanMessage): NewDecision {
   );
   const [onlyPool] = pools.size === 1 ? [...pools.values()] : [];
   return {
-    id: `plan/${message.id}`,
+    id: planDecisionId(message),
     kind: 'plan',
     // It is told once the plan is published, and the launcher may have admitted it by then.
     atMs: message.createdMs,

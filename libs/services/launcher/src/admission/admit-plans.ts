@@ -1,4 +1,10 @@
-import { type PlanMessage, type Work, workPlans, type WorkReader } from '@dovetail/contracts';
+import {
+  placeIn,
+  type PlanMessage,
+  type Work,
+  workPlans,
+  type WorkReader,
+} from '@dovetail/contracts';
 import {
   type Clock,
   LeadershipLost,
@@ -6,6 +12,7 @@ import {
   type Metrics,
   Stopper,
   type StopSignal,
+  type Traces,
   type Vitals,
 } from '@dovetail/core-ports';
 import { countMalformed, keepInHand, Wake } from '@dovetail/service-kit';
@@ -13,6 +20,7 @@ import { countMalformed, keepInHand, Wake } from '@dovetail/service-kit';
 import type { BusTime } from '../tell/bus-time.js';
 import type { UntoldPlans } from '../tell/untold-plans.js';
 import type { Rounds } from './rounds.js';
+import type { TracedPlan } from '../cluster/traced-plan.js';
 
 /** The queue of plans, the rounds that judge them, and the most plans of a round. */
 export type AdmitPlansDeps = {
@@ -25,6 +33,7 @@ export type AdmitPlansDeps = {
   readonly busTime: BusTime;
   readonly plansPerRoundMax: number;
   readonly vitals: Vitals;
+  readonly traces?: Traces;
 };
 
 /**
@@ -89,7 +98,7 @@ async function admit(deps: AdmitPlansDeps, plans: Plans, stop: StopSignal): Prom
 async function admitSome(deps: AdmitPlansDeps, works: readonly Work<PlanMessage>[]): Promise<void> {
   const { log, metrics, rounds, untoldPlans } = deps;
   const read = works.flatMap((work) =>
-    work.read.ok ? [{ item: work.item, plan: work.read.value }] : [],
+    work.read.ok ? [{ item: work.item, plan: traced(deps, work.item, work.read.value) }] : [],
   );
   for (const { item, read: wrong } of works) {
     if (wrong.ok) continue;
@@ -116,14 +125,24 @@ async function admitSome(deps: AdmitPlansDeps, works: readonly Work<PlanMessage>
   }
 }
 
+/** The plan with its place in a trace, if the launcher traces. */
+function traced(
+  { traces }: Pick<AdmitPlansDeps, 'traces'>,
+  { message }: Work<PlanMessage>['item'],
+  plan: PlanMessage,
+): TracedPlan {
+  const place = traces === undefined ? undefined : placeIn(message.headers);
+  return place === undefined ? plan : { ...plan, place };
+}
+
 /**
  * Dates the plan by when the bus stored it, in the time of this host: the clock of its solver may
  * be another.
  */
 const byOwnClock = (
   { busTime }: Pick<AdmitPlansDeps, 'busTime'>,
-  { item, plan }: { readonly item: Work<PlanMessage>['item']; readonly plan: PlanMessage },
-): PlanMessage => ({ ...plan, createdMs: busTime.here(item.message.timeMs) });
+  { item, plan }: { readonly item: Work<PlanMessage>['item']; readonly plan: TracedPlan },
+): TracedPlan => ({ ...plan, createdMs: busTime.here(item.message.timeMs) });
 
 /** An ack is tried once: a plan that comes again is recognised. */
 async function settle(deps: AdmitPlansDeps, act: () => Promise<void>): Promise<void> {

@@ -69,13 +69,16 @@ export const claimTemplate = (
   requirements: claimRequirements(bin),
 });
 
+/** The number of an admission, and its place in a trace if it belongs to one. */
+type Admitted = { readonly admission: AdmissionNumber; readonly traceparent: string | undefined };
+
 /**
  * The NodeClaim of an admitted bin. Invariant: a claim carries its promise and its admission mark
  * from the moment it exists.
  */
 export function claimObject(
   node: AdmittedNode,
-  admission: AdmissionNumber,
+  admitted: Admitted,
   nodeClass: NodeClass | undefined,
 ): KubeObject {
   const { pool, bin } = node;
@@ -89,7 +92,7 @@ export function claimObject(
       ...pool.annotations,
       ...hashAnnotations(pool, nodeClass),
       ...(bin.minValuesRelaxed ? { 'karpenter.sh/nodeclaim-min-values-relaxed': 'true' } : {}),
-      ...admissionAnnotations(node, admission),
+      ...admissionAnnotations(node, admitted),
     },
     requests: bin.requests,
     ...(pool.expireAfterMs === undefined ? {} : { expireAfterMs: pool.expireAfterMs }),
@@ -113,11 +116,12 @@ const dearestOf = ({ options }: Pick<NewNode, 'options'>): number =>
 
 const admissionAnnotations = (
   { plan, bin, binId, promise }: AdmittedNode,
-  admission: AdmissionNumber,
+  { admission, traceparent }: Admitted,
 ): Readonly<Record<string, string>> => ({
   [annotations.planned]: new Date(plan.createdMs).toISOString(),
   [annotations.promise]: renderPromise(promise),
   [annotations.admission]: admissionMark({ admission, planId: plan.id, binId }),
+  ...(traceparent === undefined ? {} : { [annotations.traceparent]: traceparent }),
   // The requirements allow any mix of the options' types, zones and capacity types. A mix that is
   // dearer than each option would not save what the command was judged by.
   ...(isOfCommand(plan) ? { [annotations.maxPricePerHour]: priceCapText(dearestOf(bin)) } : {}),

@@ -11,6 +11,7 @@ import type {
 } from '@dovetail/core-scheduling';
 
 import { reason } from './reason.js';
+import type { TracedPlan } from '../cluster/traced-plan.js';
 
 /**
  * A bin that holds: a node to launch under this name, its options narrowed to what may be launched
@@ -18,7 +19,7 @@ import { reason } from './reason.js';
  */
 export type AdmittedNode = {
   readonly kind: 'new-node';
-  readonly plan: PlanMessage;
+  readonly plan: TracedPlan;
   readonly binId: string;
   readonly podUids: readonly string[];
   readonly claimName: string;
@@ -31,7 +32,7 @@ export type AdmittedNode = {
 /** Pods that get room on a node or claim that exists; the promise's pods are those to add. */
 export type AdmittedPlacement = {
   readonly kind: 'placement';
-  readonly plan: PlanMessage;
+  readonly plan: TracedPlan;
   readonly binId: string;
   readonly podUids: readonly string[];
   /** Where the promise goes: the claim until its node is initialised, then the node. */
@@ -47,7 +48,7 @@ export type AdmittedPlacement = {
 /** A bin that was refused, with the reasons. Its pods are planned again. */
 export type RefusedBin = {
   readonly kind: 'refused';
-  readonly plan: PlanMessage;
+  readonly plan: TracedPlan;
   readonly binId: string;
   readonly podUids: readonly string[];
   readonly pool?: NewNode['pool'];

@@ -1,4 +1,4 @@
-import type { AdmissionNumber, Decision, PlanMessage } from '@dovetail/contracts';
+import type { AdmissionNumber, Decision } from '@dovetail/contracts';
 import { type Pool, poolKey, poolLabelOf } from '@dovetail/core-api';
 import { type CatalogView, type Cluster, typesOfPool } from '@dovetail/core-cluster';
 import { compareText } from '@dovetail/core-kube-model';
@@ -16,6 +16,7 @@ import { admissionText } from '../cluster/admission-mark.js';
 import type { Nominations, Nominee } from '../tell/nominations.js';
 import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
 import { ToldPods } from './told-pods.js';
+import { admitId, judging, type TracedPlan } from '../cluster/traced-plan.js';
 
 /**
  * Enough to see what the planner weighed; all of hundreds of options would make the message large.
@@ -45,7 +46,7 @@ export class RoundReport {
   /** Reports the judged bins, and the pods of the plans that fit nowhere. */
   record(
     bins: readonly JudgedBin[],
-    plans: readonly PlanMessage[],
+    plans: readonly TracedPlan[],
     admission: AdmissionNumber,
   ): void {
     for (const bin of bins) {
@@ -68,21 +69,24 @@ export class RoundReport {
       min_values_relaxed: String(bin.bin.minValuesRelaxed),
     });
     const [cheapest, ...others] = bin.options;
-    this.#deps.decisions.tell({
-      id: `admit/${bin.plan.id}/${bin.binId}`,
-      kind: 'admit',
-      pool: bin.pool.identity,
-      planId: bin.plan.id,
-      claimName: bin.claimName,
-      summary: `packed ${countText(bin.podUids.length, 'pod')} on a node of ${poolKey(bin.pool.identity)}: ${cheapest?.instanceType ?? ''} or ${countText(others.length, 'other offering')}`,
-      ...(cheapest === undefined
-        ? {}
-        : { ...offeringFields(cheapest), priceEstimated: this.#isEstimated(bin.pool, cheapest) }),
-      objects: [{ kind: 'NodeClaim', name: bin.claimName }, ...this.#pods(bin.podUids)],
-      reasons: bin.bin.notes,
-      alternatives: alternativesOf(others),
-      facts: admittedFacts(bin, admission),
-    });
+    this.#deps.decisions.tell(
+      {
+        id: admitId(bin.plan, bin.binId),
+        kind: 'admit',
+        pool: bin.pool.identity,
+        planId: bin.plan.id,
+        claimName: bin.claimName,
+        summary: `packed ${countText(bin.podUids.length, 'pod')} on a node of ${poolKey(bin.pool.identity)}: ${cheapest?.instanceType ?? ''} or ${countText(others.length, 'other offering')}`,
+        ...(cheapest === undefined
+          ? {}
+          : { ...offeringFields(cheapest), priceEstimated: this.#isEstimated(bin.pool, cheapest) }),
+        objects: [{ kind: 'NodeClaim', name: bin.claimName }, ...this.#pods(bin.podUids)],
+        reasons: bin.bin.notes,
+        alternatives: alternativesOf(others),
+        facts: admittedFacts(bin, admission),
+      },
+      judging(bin.plan),
+    );
     this.#told.placed(bin.podUids);
     this.#nominate(bin.podUids, { claimName: bin.claimName });
   }
@@ -97,40 +101,46 @@ export class RoundReport {
   }
 
   #placed(bin: AdmittedPlacement, admission: AdmissionNumber): void {
-    this.#deps.decisions.tell({
-      id: `admit/${bin.plan.id}/${bin.binId}`,
-      kind: 'admit',
-      planId: bin.plan.id,
-      summary: `found room for ${countText(bin.podUids.length, 'pod')} on ${bin.placement.nodeName}`,
-      priceMicrosPerHour: 0,
-      reasons: [
-        {
-          code: 'existing-room',
-          message: `${bin.placement.nodeName} has room, so no node is launched`,
-          values: {},
-        },
-      ],
-      objects: [
-        { kind: bin.holder.kind, name: bin.holder.name, uid: bin.holder.uid },
-        ...this.#pods(bin.podUids),
-      ],
-      facts: { admission: admissionText(admission), pods: String(bin.podUids.length) },
-    });
+    this.#deps.decisions.tell(
+      {
+        id: admitId(bin.plan, bin.binId),
+        kind: 'admit',
+        planId: bin.plan.id,
+        summary: `found room for ${countText(bin.podUids.length, 'pod')} on ${bin.placement.nodeName}`,
+        priceMicrosPerHour: 0,
+        reasons: [
+          {
+            code: 'existing-room',
+            message: `${bin.placement.nodeName} has room, so no node is launched`,
+            values: {},
+          },
+        ],
+        objects: [
+          { kind: bin.holder.kind, name: bin.holder.name, uid: bin.holder.uid },
+          ...this.#pods(bin.podUids),
+        ],
+        facts: { admission: admissionText(admission), pods: String(bin.podUids.length) },
+      },
+      judging(bin.plan),
+    );
     this.#told.placed(bin.podUids);
     this.#nominate(bin.podUids, this.#nomineeOf(bin.holder));
   }
 
   #refused(bin: RefusedBin, admission: AdmissionNumber): void {
-    this.#deps.decisions.tell({
-      id: `refuse/${bin.plan.id}/${bin.binId}`,
-      kind: 'refuse',
-      planId: bin.plan.id,
-      ...(bin.pool === undefined ? {} : { pool: bin.pool }),
-      summary: `refused ${bin.binId} of a plan: ${bin.reasons[0]?.message ?? ''}`,
-      reasons: bin.reasons,
-      objects: this.#pods(bin.podUids),
-      facts: { admission: admissionText(admission), code: bin.reasons[0]?.code ?? '' },
-    });
+    this.#deps.decisions.tell(
+      {
+        id: `refuse/${bin.plan.id}/${bin.binId}`,
+        kind: 'refuse',
+        planId: bin.plan.id,
+        ...(bin.pool === undefined ? {} : { pool: bin.pool }),
+        summary: `refused ${bin.binId} of a plan: ${bin.reasons[0]?.message ?? ''}`,
+        reasons: bin.reasons,
+        objects: this.#pods(bin.podUids),
+        facts: { admission: admissionText(admission), code: bin.reasons[0]?.code ?? '' },
+      },
+      judging(bin.plan),
+    );
     this.#held(bin);
   }
 
@@ -156,7 +166,7 @@ export class RoundReport {
    * Publishes one decision for the unplaced pods of a plan with equal reasons that it is news of,
    * and an Event for each unplaced pod. The recorder counts Events that are repeated.
    */
-  #unplaced(plan: PlanMessage): void {
+  #unplaced(plan: TracedPlan): void {
     const alike = groupBy(plan.plan.unplaced, ({ reasons }) =>
       reasons.map((each) => `${each.code}/${each.subject ?? ''}/${each.message}`).join(';'),
     );
@@ -178,7 +188,7 @@ export class RoundReport {
   }
 
   #tellUnplaced(
-    plan: PlanMessage,
+    plan: TracedPlan,
     of: {
       readonly uids: readonly string[];
       readonly reasons: readonly Reason[];
@@ -187,15 +197,18 @@ export class RoundReport {
   ): void {
     const [first] = [...of.uids].sort(compareText);
     if (first === undefined) return;
-    this.#deps.decisions.tell({
-      id: `unschedulable/${plan.id}/${first}`,
-      kind: 'unschedulable',
-      planId: plan.id,
-      summary: `found no place for ${countText(of.uids.length, 'pod')}: ${sentenceOf(of.reasons)}`,
-      reasons: of.reasons,
-      objects: this.#pods(of.uids),
-      facts: { pods: String(of.uids.length), like: of.key.slice(0, 200) },
-    });
+    this.#deps.decisions.tell(
+      {
+        id: `unschedulable/${plan.id}/${first}`,
+        kind: 'unschedulable',
+        planId: plan.id,
+        summary: `found no place for ${countText(of.uids.length, 'pod')}: ${sentenceOf(of.reasons)}`,
+        reasons: of.reasons,
+        objects: this.#pods(of.uids),
+        facts: { pods: String(of.uids.length), like: of.key.slice(0, 200) },
+      },
+      judging(plan),
+    );
   }
 
   #nominate(podUids: readonly string[], nominee: Nominee): void {

@@ -1,4 +1,4 @@
-import type { AdmissionNumber, PlanMessage, Verdict } from '@dovetail/contracts';
+import type { AdmissionNumber, Channel, PlanMessage, Verdict } from '@dovetail/contracts';
 import type { NodeClass } from '@dovetail/core-api';
 import {
   type CatalogView,
@@ -32,6 +32,7 @@ import { createPatiently } from './patient-create.js';
 import { PromiseWriter } from './promise-writer.js';
 import { reason } from './reason.js';
 import type { RoundReport } from './round-report.js';
+import { traceparentOfBin } from '../cluster/traced-plan.js';
 import { claimsOfPlan, repeatedVerdicts, verdictsOf } from './verdicts.js';
 
 /** The state, the checker, and the writers of a round. */
@@ -40,6 +41,8 @@ export type RoundsDeps = {
   readonly hash: Hash;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** By which claims name their admission's place in a trace. */
+  readonly channel: Pick<Channel, 'cluster' | 'hash' | 'traces'>;
   readonly cluster: Cluster;
   readonly writer: ClusterWriter;
   readonly catalog: CatalogView;
@@ -209,10 +212,11 @@ export class Rounds {
   }
 
   async #createClaim(bin: AdmittedNode, admission: AdmissionNumber): Promise<JudgedBin> {
-    const { classOf, writer, log } = this.#deps;
+    const { classOf, writer, log, channel } = this.#deps;
     try {
       const nodeClass = classOf(classKey(bin.pool.classRef));
-      const object = claimObject(bin, admission, nodeClass);
+      const traceparent = traceparentOfBin(channel, bin.plan, bin.binId);
+      const object = claimObject(bin, { admission, traceparent }, nodeClass);
       const create = (): Promise<unknown> => {
         this.#leads();
         return writer.createClaim(object);

@@ -16,6 +16,7 @@ import type { LaunchConfig } from '../config.js';
 import { remedyOf, type Shortage, shortageOf } from './errors.js';
 import { carriedIds, fleetRequestOf, type LaunchIntent } from './intent.js';
 import { IntentNotes } from './intent-notes.js';
+import { type FleetCall, traceFleet, type Tracing } from './fleet-trace.js';
 import type { LaunchedInstance } from './pairing.js';
 import type { Templates } from './templates.js';
 
@@ -26,6 +27,7 @@ export type FleetRequestsDeps = {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly channel: Tracing;
   readonly templates: Templates;
   readonly bucket: TokenBucket;
 };
@@ -44,6 +46,20 @@ export type IntentOutcome =
   | { readonly kind: 'failed'; readonly error: CloudError }
   /** Not known yet: ask again later. */
   | { readonly kind: 'again'; readonly afterMs: number };
+
+/** The outcome of an intent as its span tells it. */
+const fleetFacts = (
+  outcome: Exclude<IntentOutcome, { kind: 'again' }>,
+): Pick<FleetCall, 'instances' | 'fleetId' | 'failure'> =>
+  outcome.kind === 'failed'
+    ? { instances: 0, failure: `${outcome.error.awsCode}: ${outcome.error.message}` }
+    : {
+        instances: outcome.instances.length,
+        ...(outcome.fleetId === undefined ? {} : { fleetId: outcome.fleetId }),
+        ...(outcome.shortage.kind === 'none'
+          ? {}
+          : { failure: `${outcome.shortage.awsCode}: ${outcome.shortage.message}` }),
+      };
 
 /** The states of instances that have not ended. */
 const aliveStates = ['pending', 'running', 'stopping', 'stopped'];
@@ -81,7 +97,17 @@ export class FleetRequests {
     if (ageMs > this.#config.resendMaxMs || (unwanted && !options.isFresh))
       return this.#lookedUp(intent, ageMs);
     if (unwanted) return { kind: 'done', instances: [], shortage: { kind: 'none' }, errors: [] };
-    return this.#send(intent, { ...options, ageMs }, stop);
+    const startMs = this.#deps.clock.nowMs();
+    const outcome = await this.#send(intent, { ...options, ageMs }, stop);
+    if (outcome.kind !== 'again')
+      traceFleet(this.#deps.channel, {
+        intent,
+        carriers,
+        startMs,
+        endMs: this.#deps.clock.nowMs(),
+        ...fleetFacts(outcome),
+      });
+    return outcome;
   }
 
   /** Instances that carry the intent's tag and have not ended. Rejects with CloudError. */

@@ -13,6 +13,7 @@ import type { Decisions } from '@dovetail/service-kit';
 import { countDisrupted, groupBy, inParallel } from '@dovetail/service-kit';
 import { aboutClaim, aboutPod, type EventRecorder } from '@dovetail/service-kit';
 
+import { stepOf } from '../cluster/claim-trace.js';
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import { type AnnouncementDeps, announceUnavailable } from '../discovery/announcement.js';
 import type { ClassCatalog, DiscoveredClass } from '../discovery/class-catalog.js';
@@ -109,7 +110,7 @@ export class Outcomes {
       });
     }
     countDisrupted(metrics, claim, { reason: 'insufficient_capacity' });
-    decisions.tell(noCapacityDecision(claim, why, message));
+    decisions.tell(noCapacityDecision(claim, why, message), stepOf(claim, 'made'));
   }
 
   async #pair(
@@ -131,7 +132,10 @@ export class Outcomes {
       launchedStatus(now, known, type, clock.nowMs()),
     );
     unavailable.succeed(instance);
-    decisions.tell(launchDecision({ claim, instance: known, intent, fleetId, type, discovered }));
+    decisions.tell(
+      launchDecision({ claim, instance: known, intent, fleetId, type, discovered }),
+      stepOf(claim, 'made'),
+    );
     this.#deps.metrics.count('dovetail_instances_launched_total', {
       instance_type: instance.instanceType,
       zone: instance.zone,

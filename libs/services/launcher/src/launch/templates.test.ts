@@ -1,4 +1,5 @@
 import { tags } from '@dovetail/core-api';
+import { nodeClassValue } from '@dovetail/core-api/testing';
 import { Cluster } from '@dovetail/core-cluster';
 import { launchTemplatePrefix, type LaunchTemplateSpec } from '@dovetail/core-ec2-model';
 import { type Clock, CloudError, type LaunchTemplates, noVitals } from '@dovetail/core-ports';
@@ -15,6 +16,8 @@ const quiet = (): void => undefined;
 function templatesOf(clock: Clock, cloud: Partial<LaunchTemplates> = {}) {
   const cluster = new Cluster();
   const said: string[] = [];
+  /** The sizes of user data that the metrics show, by class. */
+  const sizes = new Map<string, number>();
   const templates = new Templates({
     cloud: {
       launchTemplates: () => Promise.resolve([]),
@@ -24,13 +27,17 @@ function templatesOf(clock: Clock, cloud: Partial<LaunchTemplates> = {}) {
     },
     clock,
     log: { debug: quiet, info: (_event, message) => said.push(message), warn: quiet, error: quiet },
+    metrics: {
+      set: (_name, value, { nodeclass = '' } = {}) => void sizes.set(nodeclass, value),
+      remove: (_name, { nodeclass = '' } = {}) => void sizes.delete(nodeclass),
+    },
     vitals: noVitals,
     cluster,
     unpaired: new UnpairedClaims(cluster, hash.sha256Hex),
     clusterName: 'lab',
     idleMs: 60_000,
   });
-  return { templates, said };
+  return { templates, said, sizes, cluster };
 }
 
 test('the content of a template is remembered until it has been idle, and its user data with it', async () => {
@@ -70,4 +77,28 @@ test('a template that EC2 refuses to delete keeps no other from its end', async 
   });
   await expect(templates.sweep()).rejects.toThrow('no');
   expect(deleted).toEqual(['2', '3'].map((name) => `${launchTemplatePrefix}${name}`));
+});
+
+test.each([
+  ['', 0],
+  ['#!', 2],
+  ['#!/', 3],
+  ['#!/b', 4],
+  ['x'.repeat(20_000), 20_000],
+])('user data %j of a class is shown as %d bytes until the class is gone', async (text, bytes) => {
+  const { templates, sizes, cluster } = templatesOf(virtualClock(0), {
+    ensureLaunchTemplate: () => Promise.reject(new CloudError('invalid-request', 'Large', 'no')),
+  });
+  cluster.set('nodeclass', nodeClassValue('default'));
+  const userDataBase64 = Buffer.from(text).toString('base64');
+  const own = { [tags.nodeClass]: 'default' };
+  const spec = { name: 'dovetail/1', tags: own, userDataBase64 } as unknown as LaunchTemplateSpec;
+  templates.learn([spec]);
+  // EC2 refuses what is too large, and it is shown all the same.
+  await templates.ensure([spec.name], { anew: false }).catch(() => undefined);
+  await templates.sweep();
+  expect(sizes).toEqual(new Map([['default', bytes]]));
+  cluster.delete('nodeclass', nodeClassValue('default').uid);
+  await templates.sweep();
+  expect(sizes).toEqual(new Map());
 });

@@ -6,6 +6,7 @@ import {
   type LaunchTemplates,
   type Log,
   messageOf,
+  type Metrics,
   type StopSignal,
   type Vitals,
 } from '@dovetail/core-ports';
@@ -18,6 +19,7 @@ export type TemplatesDeps = {
   readonly cloud: LaunchTemplates;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, 'set' | 'remove'>;
   readonly vitals: Vitals;
   readonly cluster: Cluster;
   readonly unpaired: UnpairedClaims;
@@ -33,6 +35,11 @@ const sweepMsMax = 3_600_000;
 /** A template that was made is trusted to exist for this long; then EC2 is asked again. */
 const trustMs = 10 * 60_000;
 
+const userDataBytes = 'karpenter_ec2nodeclasses_userdata_bytes';
+
+/** The bytes that base64 text stands for. */
+const bytesOf = (base64: string): number => Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
+
 /**
  * Launch templates, named by the hash of their content: made before a fleet names them, deleted
  * when idle.
@@ -43,6 +50,8 @@ export class Templates {
   readonly #specs = new Map<string, LaunchTemplateSpec>();
   readonly #madeMs = new Map<string, number>();
   readonly #usedMs = new Map<string, number>();
+  /** Classes whose user data is shown in the metrics. */
+  readonly #measured = new Set<string>();
 
   constructor(deps: TemplatesDeps) {
     this.#deps = deps;
@@ -66,10 +75,19 @@ export class Templates {
     for (const spec of known) {
       this.#usedMs.set(spec.name, nowMs);
       if (!options.anew && nowMs - (this.#madeMs.get(spec.name) ?? -trustMs) < trustMs) continue;
+      this.#measure(spec);
       if (await this.#deps.cloud.ensureLaunchTemplate(spec)) this.#tellMade(spec);
       this.#madeMs.set(spec.name, nowMs);
     }
     return known.length === names.length;
+  }
+
+  /** Shows the size of the user data before EC2 is asked, which refuses what is too large. */
+  #measure({ tags: own, userDataBase64 }: LaunchTemplateSpec): void {
+    const nodeclass = own[tags.nodeClass];
+    if (nodeclass === undefined) return;
+    this.#measured.add(nodeclass);
+    this.#deps.metrics.set(userDataBytes, bytesOf(userDataBase64), { nodeclass });
   }
 
   /** Says what was made, in the words of Karpenter before v0.32. */
@@ -111,6 +129,11 @@ export class Templates {
         name.startsWith(launchTemplatePrefix) && own[tags.nodeClass] !== undefined,
     );
     const classes = new Set([...cluster.nodeClasses.values()].map(({ ref }) => ref.name));
+    for (const nodeclass of this.#measured) {
+      if (classes.has(nodeclass)) continue;
+      this.#measured.delete(nodeclass);
+      this.#deps.metrics.remove(userDataBytes, { nodeclass });
+    }
     const inUse = this.#deps.unpaired.templates();
     this.#forgetIdle(inUse);
     // One that EC2 refuses to delete keeps no other.

@@ -11,6 +11,7 @@ import {
   type NewCondition,
 } from '@dovetail/service-kit';
 
+import { stepOf } from '../cluster/claim-trace.js';
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { AdmissionConfig } from '../config.js';
 import { initializeDecision } from './claim-decisions.js';
@@ -79,7 +80,7 @@ export class Initialization {
       [this.#consistency(claim, node)],
     );
     if (initialized === undefined) return untilChanged;
-    decisions.tell(initializeDecision(claim, node, clock.nowMs()));
+    decisions.tell(initializeDecision(claim, node, clock.nowMs()), stepOf(claim, 'Registered'));
     return this.#endPromise(initialized);
   }
 

@@ -3,6 +3,7 @@ import { instanceIdOf } from '@dovetail/core-cluster';
 import type { Node } from '@dovetail/core-kube-model';
 import {
   type Clock,
+  CloudError,
   type InstanceTags,
   type Log,
   messageOf,
@@ -11,6 +12,7 @@ import {
 } from '@dovetail/core-ports';
 import { Wake } from '@dovetail/service-kit';
 
+import { placeOfClaim } from '../cluster/claim-trace.js';
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 
 /** Karpenter's annotation of a claim whose instance carries the tags that name it. */
@@ -67,9 +69,9 @@ export class InstanceTagger {
   }
 
   async #tagInstance(id: string, claim: NodeClaim, node: Node): Promise<void> {
-    const { cloud, log, writer } = this.#deps;
+    const { log, writer } = this.#deps;
     try {
-      await cloud.tagInstances([id], { Name: node.name, [tags.nodeClaim]: claim.name });
+      await this.#write(id, { Name: node.name, [tags.nodeClaim]: claim.name }, claim);
       await writer.changeClaim(claim, (now) =>
         now.annotations[taggedAnnotation] === 'true'
           ? undefined
@@ -81,6 +83,28 @@ export class InstanceTagger {
         `naming an instance after its node failed: ${messageOf(error)}; trying again when the claim changes`,
         { instance: id },
       );
+    }
+  }
+
+  /**
+   * Writes the names, and the id of the trace if the claim has one. A policy of an older release, or
+   * of Karpenter, does not allow that tag: names are then written without it.
+   */
+  async #write(
+    id: string,
+    names: Readonly<Record<string, string>>,
+    claim: NodeClaim,
+  ): Promise<void> {
+    const { cloud, log } = this.#deps;
+    const place = placeOfClaim(claim);
+    if (place === undefined) return cloud.tagInstances([id], names);
+    try {
+      await cloud.tagInstances([id], { ...names, [tags.traceId]: place.traceId });
+    } catch (error) {
+      if (!(error instanceof CloudError) || error.code !== 'denied') throw error;
+      const message = `AWS does not let the launcher write the tag ${tags.traceId}: ${error.message}; allow it as deploy/iam/launcher.json does`;
+      log.warn('trace-not-tagged', message, { instance: id });
+      await cloud.tagInstances([id], names);
     }
   }
 }

@@ -10,8 +10,10 @@ import {
   type Decisions,
   type EventRecorder,
   isTrue,
+  type NewDecision,
 } from '@dovetail/service-kit';
 
+import { stepOf } from '../cluster/claim-trace.js';
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { LifecycleConfig } from '../config.js';
 import type { RegistrationHealth } from '../discovery/registration-health.js';
@@ -103,13 +105,14 @@ export class Liveness {
     const cause = conditionOf(claim.conditions, condition)?.message ?? '';
     const message = `${claim.name} made no progress in ${timeoutMs / 1000} s (${metricReason}): ${cause}`;
     countDisrupted(metrics, claim, { reason: metricReason });
-    decisions.tell({
+    const failed: NewDecision = {
       ...claimFacts(claim),
       id: `launch-failed/${claim.uid}/${metricReason}`,
       kind: 'launch-failed',
       summary: message,
       reasons: [{ code: reasonCode, message, values: { timeoutMs: String(timeoutMs) } }],
-    });
+    };
+    decisions.tell(failed, stepOf(claim, claim.providerId === undefined ? 'made' : 'Launched'));
     events.record({ about: aboutClaim(claim), type: 'Warning', reason: eventReason, message });
   }
 }

@@ -10,6 +10,7 @@ import {
   isTrue,
 } from '@dovetail/service-kit';
 
+import { stepOf } from '../cluster/claim-trace.js';
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { RegistrationHealth } from '../discovery/registration-health.js';
 import type { Nominations } from '../tell/nominations.js';
@@ -104,7 +105,8 @@ export class Registration {
       claimName: claim.name,
       nodeName: node.name,
     });
-    decisions.tell(registerDecision(claim, node, { nowMs, isCordoned: cordon }));
+    const joined = registerDecision(claim, node, { nowMs, isCordoned: cordon });
+    decisions.tell(joined, stepOf(claim, 'Launched'));
   }
 
   /**

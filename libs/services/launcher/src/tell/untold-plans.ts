@@ -1,6 +1,14 @@
-import { type Channel, followDecisions, limits, type PlanMessage } from '@dovetail/contracts';
+import {
+  type Channel,
+  followDecisions,
+  limits,
+  type TracedWork,
+  workOfPlan,
+} from '@dovetail/contracts';
 import type { Log, StopSignal } from '@dovetail/core-ports';
 import { decisionOfPlan, type Decisions, type NewDecision, Wake } from '@dovetail/service-kit';
+
+import type { TracedPlan } from '../cluster/traced-plan.js';
 
 /** The bus on which decisions are heard, and the outlets of those that nobody told. */
 export type UntoldPlansDeps = {
@@ -15,7 +23,11 @@ export type UntoldPlansDeps = {
  */
 const heardMax = 10_000;
 
-type Waiting = { readonly decision: NewDecision; readonly dueMs: number };
+type Waiting = {
+  readonly decision: NewDecision;
+  readonly work: TracedWork;
+  readonly dueMs: number;
+};
 
 /**
  * Tells the decisions of plans whose solver died first. A solver tells the decision of a plan after
@@ -40,16 +52,26 @@ export class UntoldPlans {
    * Remembers a plan until its decision is heard. One that comes again changes nothing. The reaper
    * tells a command and not its plan, so the decision of that plan is told at once.
    */
-  add(plan: PlanMessage): void {
+  add(plan: TracedPlan): void {
     const decision = decisionOfPlan(plan);
     if (this.#heard.has(decision.id) || this.#waiting.has(decision.id)) return;
+    const work = this.#workOf(plan);
     if (plan.cause.kind === 'replacement' && plan.cause.command !== undefined) {
       this.#remember(decision.id);
-      return void this.#deps.decisions.tell(decision);
+      return void this.#deps.decisions.tell(decision, work);
     }
     const dueMs = this.#deps.channel.clock.nowMs() + limits.planToldMs;
-    this.#waiting.set(decision.id, { decision, dueMs });
+    this.#waiting.set(decision.id, { decision, work, dueMs });
     this.#wake.raise();
+  }
+
+  /** The solver's work. The span of a plan's batch is not known here, only the trace. */
+  #workOf(plan: TracedPlan): TracedWork {
+    const work = workOfPlan(this.#deps.channel, plan);
+    const { place, cause } = plan;
+    return place === undefined || cause.kind !== 'pending'
+      ? work
+      : { ...work, traceId: place.traceId };
   }
 
   /** Hears decisions, and tells those that are due, until `stop`. */
@@ -81,11 +103,11 @@ export class UntoldPlans {
       const [first] = this.#waiting.values();
       if (first === undefined) await this.#wake.wait(stop);
       else if (first.dueMs > clock.nowMs()) await clock.sleep(first.dueMs - clock.nowMs(), stop);
-      else this.#tellNow(first.decision);
+      else this.#tellNow(first);
     }
   }
 
-  #tellNow(decision: NewDecision): void {
+  #tellNow({ decision, work }: Waiting): void {
     const { decisions, log } = this.#deps;
     this.#waiting.delete(decision.id);
     this.#remember(decision.id);
@@ -94,6 +116,6 @@ export class UntoldPlans {
       'the solver of a plan did not tell its decision; the launcher tells it',
       { plan: decision.planId },
     );
-    decisions.tell(decision);
+    decisions.tell(decision, work);
   }
 }

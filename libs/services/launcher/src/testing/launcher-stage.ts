@@ -9,6 +9,7 @@ import {
   noVitals,
   type Service,
   type Stopper,
+  type Traces,
 } from '@dovetail/core-ports';
 import { leaseLeadership } from '@dovetail/runtime';
 import { catalogTypes } from '@dovetail/sim-cloud';
@@ -71,6 +72,8 @@ export class LauncherStage extends Stage {
       readonly config?: Partial<LauncherConfig>;
       /** Aborted when the launcher is to lose its Lease; without it a Lease is campaigned for. */
       readonly office?: Stopper;
+      /** Where its spans go; without it, it traces nothing. */
+      readonly traces?: Traces;
     } = {},
   ): RunningLauncher {
     const life =
@@ -84,6 +87,7 @@ export class LauncherStage extends Stage {
       vitals: noVitals,
       hash,
       userData: userDataRenderer,
+      ...(change.traces === undefined ? {} : { traces: change.traces }),
     };
     const { office } = change;
     const leadership =

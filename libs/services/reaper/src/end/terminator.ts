@@ -17,6 +17,7 @@ import {
   claimFacts,
   holdsCondition,
   type NewCondition,
+  type NewDecision,
 } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
@@ -25,6 +26,7 @@ import { releaseClaim, writeConditions, writeDeadline } from '../outside/claim-e
 import type { ClusterIdentity } from '../outside/identity.js';
 import { readClaim, readNode } from '../outside/live.js';
 import { isMarkedTerminating, markTerminating, releaseNode } from '../outside/node-edits.js';
+import { retiringSince, traceRetired } from '../traced-retirement.js';
 import { reasonOf, shownCauseOf } from './causes.js';
 import { Drainer } from './drainer.js';
 import { type Ending, liveFacts, watchedFacts } from './facts.js';
@@ -278,14 +280,15 @@ export class Terminator {
     const cause = shownCauseOf(node);
     const took = formatDuration(Math.round(tookMs / 1_000) * 1_000);
     deps.metrics.count('karpenter_nodes_drained_total', { nodepool: claim.pool.name });
-    decisions.tell({
+    const decision: NewDecision = {
       ...claimFacts(claim, this.#context.cluster.priceNow(claim)),
       id: `drain/${claim.uid}`,
       kind: 'drain',
       summary: `drained ${node.name} in ${took} (${cause})`,
       reasons: [reasonOf(node)],
       facts: { node: node.name, cause, drainMs: String(tookMs) },
-    });
+    };
+    decisions.tell(decision, retiringSince(this.#context, { claim, node }, endingSinceMs));
   }
 
   /**
@@ -310,16 +313,19 @@ export class Terminator {
     return undefined;
   }
 
-  #tellTerminated({ claim, node }: TerminationFacts): void {
+  #tellTerminated({ claim, node, endingSinceMs }: TerminationFacts): void {
     const cause = shownCauseOf(node);
-    this.#context.decisions.tell({
+    const decision: NewDecision = {
       ...claimFacts(claim, this.#context.cluster.priceNow(claim)),
       id: `terminate/${claim.uid}`,
       kind: 'terminate',
       reasons: [reasonOf(node)],
       facts: { cause, ...(node === undefined ? {} : { node: node.name }) },
       summary: `ended ${claim.name} and its instance ${instanceIdOf(claim) ?? '(none)'} (${cause})`,
-    });
+    };
+    const work = retiringSince(this.#context, { claim, node }, endingSinceMs);
+    this.#context.decisions.tell(decision, work);
+    traceRetired(this.#context, { claim, node, cause });
   }
 
   async #setConditions(

@@ -4,6 +4,7 @@ import { countText } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { channelOf } from '../deps.js';
+import { commandSince } from '../traced-retirement.js';
 import { decisionOfCommand } from './command-decision.js';
 import { lateNote, type LiveMember } from './members.js';
 
@@ -15,16 +16,22 @@ export type Beginning = {
 };
 
 /** A command, its nodes, and the plan that buys nodes for their pods, if there is one. */
-export type Planned = Beginning & { readonly plan?: PlanMessage };
+export type Planned = Beginning & {
+  readonly plan?: PlanMessage;
+  /** When it was begun, in milliseconds since 1970. */
+  readonly sinceMs: number;
+};
 
 /** Tells of a command once its nodes are marked. */
 export function tellBegun(
-  { deps, decisions }: ReaperContext,
-  { command, candidates, reply, plan }: Planned,
+  context: ReaperContext,
+  { command, candidates, reply, plan, sinceMs }: Planned,
 ): void {
+  const { deps, decisions } = context;
   const ofPlan = plan === undefined ? {} : { planId: plan.id };
   const begun = { command, candidates, whatIfId: reply.planId, atMs: deps.clock.nowMs() };
-  decisions.tell(decisionOfCommand({ ...begun, ...ofPlan }));
+  const work = commandSince(context, command.name, sinceMs);
+  decisions.tell(decisionOfCommand({ ...begun, ...ofPlan }), work);
 }
 
 /**

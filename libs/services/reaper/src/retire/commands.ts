@@ -292,19 +292,17 @@ export class Commands {
   async begin({ command, candidates, reply }: Beginning): Promise<void> {
     const { deps } = this.#context;
     const [alone, ...others] = candidates;
+    const sinceMs = deps.clock.nowMs();
     const isBuying = command.nodesIn.length > 0;
     if (alone !== undefined && others.length === 0 && !isBuying) {
-      await this.#retirer.begin(
-        alone.view,
-        ...retirementOf(command, alone, { atMs: deps.clock.nowMs() }),
-      );
-      return tellBegun(this.#context, { command, candidates, reply });
+      await this.#retirer.begin(alone.view, ...retirementOf(command, alone, { atMs: sinceMs }));
+      return tellBegun(this.#context, { command, candidates, reply, sinceMs });
     }
-    const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
+    const by = { hash: deps.hash, nowMs: sinceMs, source };
     const plan = isBuying ? { plan: planOfCommand(command, reply, by) } : {};
     this.#beginning = command.name;
     try {
-      await this.#begin({ command, candidates, reply, ...plan });
+      await this.#begin({ command, candidates, reply, sinceMs, ...plan });
     } finally {
       this.#beginning = undefined;
       this.#wake.raise();
@@ -313,13 +311,13 @@ export class Commands {
 
   async #begin(planned: Planned): Promise<void> {
     const { deps } = this.#context;
-    const { command, candidates, plan } = planned;
+    const { command, candidates, plan, sinceMs } = planned;
     const record = await writeCommandRecord(deps, partsOf(planned));
     if (record === undefined) return;
     this.#known.note(record);
     this.#begun.hold(planned);
     const ofPlan = plan === undefined ? {} : { planId: plan.id };
-    const named = { atMs: deps.clock.nowMs(), disruption: command.name, ...ofPlan };
+    const named = { atMs: sinceMs, disruption: command.name, ...ofPlan };
     await inParallel(candidates, membersAtOnce, (candidate) =>
       this.#retirer.begin(candidate.view, ...retirementOf(command, candidate, named)),
     );

@@ -5,9 +5,10 @@ import {
   type Retirement,
 } from '@dovetail/core-disruption';
 import { isReschedulable } from '@dovetail/core-kube-model';
-import { claimFacts, countText } from '@dovetail/service-kit';
+import { claimFacts, countText, type NewDecision } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
+import { retiringSince } from '../traced-retirement.js';
 import { countRetired } from './disruption-counts.js';
 
 /** `expired` → `Expired`, as Events and conditions name causes. */
@@ -28,7 +29,7 @@ export function tellDisrupted(
   countRetired(context.deps.metrics, view, retirement, newNodes);
   const inFull = `${name} is ${cause}${detail === undefined ? '' : ` (${detail})`}`;
   const successors = newNodes === 0 ? '' : `, replaced by ${countText(newNodes, 'new node')}`;
-  context.decisions.tell({
+  const decision: NewDecision = {
     ...claimFacts(claim, context.cluster.priceNow(claim)),
     id: `disrupt/${claim.uid}`,
     kind: 'disrupt',
@@ -41,5 +42,6 @@ export function tellDisrupted(
       ...(cause === 'underutilized' && detail !== undefined ? { command: detail } : {}),
       pods: String(view.pods.filter(isReschedulable).length),
     },
-  });
+  };
+  context.decisions.tell(decision, retiringSince(context, { claim, node }, retirement.atMs));
 }
