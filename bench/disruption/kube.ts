@@ -52,6 +52,11 @@ export class StandingKube {
     serverVersion: () => Promise.resolve({ major: 1, minor: 35 }),
   };
 
+  /** The object at an index of its kind. */
+  at(resource: KubeResource, at: number): KubeObject | undefined {
+    return this.#of(resource)[at];
+  }
+
   /** Changes the object at an index of its kind, and shows it to the watches. */
   change(resource: KubeResource, at: number, { body }: Patch): KubeObject {
     const objects = this.#of(resource);

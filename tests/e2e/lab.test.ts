@@ -98,6 +98,12 @@ describe('the demo', () => {
     expect(seconds).toEqual(seconds.toSorted((a, b) => a - b));
     expect(pending).toBeLessThan(seconds[steps.indexOf('pods running') - 1] ?? 0);
   });
+  test('ends with a picture of the nodes at their fullest, and says where it is live', () => {
+    const [, end = ''] = demo.output.split('At its fullest, as the console draws it:\n');
+    expect(end).toMatch(/^\d nodes? · \$\d\.\d{4}\/h · CPU \d+ % · memory \d+ %\n/);
+    expect(end).toMatch(/\n  [a-z0-9.-]+ +us-west-2[a-d] +on-demand +CPU █+░* +\d+ %/);
+    expect(end).toContain('the page whose address make lab prints');
+  });
   test('names types, prices and reasons', () => {
     expect(told('plan')).toMatch(/[a-z0-9]+\.[a-z0-9]+.* · \$[0-9.]+\/h .*pool-chosen: /);
     expect(told('fleet')).toMatch(

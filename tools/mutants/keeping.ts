@@ -118,6 +118,20 @@ const foundInShort: readonly FoundInShort[] = [
     means: 'a launch buys at any price for a command',
     story: 'its successor finds other prices',
   },
+  {
+    place: `${disruption}/rules/repair-brake.ts`,
+    from: 'return unhealthy <= allowed ? undefined',
+    to: 'return unhealthy >= 0 ? undefined',
+    means: 'nodes go for their health while many of their pool are unhealthy',
+    story: 'of a pool break at once',
+  },
+  {
+    place: `${reaper}/retire/unused-replacements.ts`,
+    from: 'await deleteClaim(kube, claim);',
+    to: '',
+    means: 'a node that was bought in vain stays',
+    story: 'while the node boots that it has bought',
+  },
 ];
 
 /** Mistakes in what keeps a cluster cheap, which a whole story must find. */

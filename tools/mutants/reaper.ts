@@ -48,10 +48,17 @@ export const reaperMutants: readonly Mutant[] = [
   },
   {
     place: `${src}/retire/commands.ts`,
-    from: `if (step.kind !== 'advance' || step.phase !== 'Tainted') return;`,
-    to: '',
+    from: 'return this.#advance(record);',
+    to: 'return this.#begun.publish(record.name);',
     means: 'a plan is published for a node that another cause has taken meanwhile',
     tests: `${src}/races`,
+  },
+  {
+    place: `${src}/retire/commands.ts`,
+    from: "if (phase === 'Tainted') await this.#begun.publish(record.name);",
+    to: "if (phase === 'Tainted') this.#begun.drop(record.name);",
+    means: 'the plan of a command is lost',
+    tests: `${src}/told-commands.test`,
   },
   {
     place: `${src}/retire/unused-replacements.ts`,

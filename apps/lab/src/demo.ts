@@ -11,6 +11,7 @@ import { type Lab, startLab, waitFor } from '@dovetail/testbed';
 import { busOf } from './bus.js';
 import { followLog } from './log-lines.js';
 import { labOptions } from './options.js';
+import { readPicture } from './picture.js';
 import { Timeline } from './timeline.js';
 import { clusterFlag, publishAddresses } from './up.js';
 
@@ -78,6 +79,29 @@ async function show(lab: Lab): Promise<void> {
     tellDecisions(lab, bus, timeline, stop.signal),
     tellBatches(lab, timeline, stop.signal),
   ]);
+  await apply(lab, kube, timeline);
+  await scaleUp(kube, timeline);
+  const picture = await readPicture(kube);
+  await scaleDown(kube, timeline);
+  await waitFor(() => timeline.missing().length === 0, {
+    what: `the steps ${timeline.missing().join(', ')}`,
+    deadlineMs: 10_000,
+  });
+  stop.abort();
+  await following;
+  await close();
+  process.stdout.write(`\n${timeline.summary()}\n`);
+  process.stdout.write(
+    `\nAt its fullest, as the console draws it:\n${picture}\n(live, with prices, decisions and what waits: the page whose address make lab prints)\n`,
+  );
+}
+
+/** Makes the pool, its class and the deployment, and waits until the pool can make nodes. */
+async function apply(
+  lab: Lab,
+  kube: ReturnType<typeof connectKubernetes>,
+  timeline: Timeline,
+): Promise<void> {
   const manifest = await readFile(
     join(lab.options.distDir, '..', 'examples', 'inflate.yaml'),
     'utf8',
@@ -98,16 +122,6 @@ async function show(lab: Lab): Promise<void> {
     'pool ready',
     'NodePool default: its class has subnets, security groups and images',
   );
-  await scaleUp(kube, timeline);
-  await scaleDown(kube, timeline);
-  await waitFor(() => timeline.missing().length === 0, {
-    what: `the steps ${timeline.missing().join(', ')}`,
-    deadlineMs: 10_000,
-  });
-  stop.abort();
-  await following;
-  await close();
-  process.stdout.write(`\n${timeline.summary()}\n`);
 }
 
 async function tellDecisions(

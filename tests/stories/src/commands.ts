@@ -3,6 +3,7 @@ import { type Death, nodeClassObject } from '@dovetail/sim-stage';
 
 import type { Command } from './command.js';
 import { faultCommands, msOf } from './fault-commands.js';
+import { healthCommands } from './health-commands.js';
 import { marketCommands } from './market-commands.js';
 import { poolCommands } from './pool-commands.js';
 import type { StoryStage } from './story-stage.js';
@@ -36,6 +37,7 @@ const commands: readonly Command[] = [
   ...marketCommands,
   ...userCommands,
   ...faultCommands,
+  ...healthCommands,
 ];
 
 /** Runs one line. Throws if it is no command. */

@@ -2,6 +2,7 @@ import { streamName, type StreamRole } from '@dovetail/contracts';
 import { clusterName } from '@dovetail/sim-stage';
 
 import type { Command } from './command.js';
+import { heal } from './health-commands.js';
 import { serviceNames, serviceOf } from './services.js';
 
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
@@ -155,6 +156,13 @@ const ec2: readonly Command[] = [
     pattern: /^machines (?<what>do not join|join)$/,
     run: (stage, { what }) => void (stage.machinesJoin = what === 'join'),
   },
+  {
+    pattern: /^machines of (?<type>\S+) (?<what>do not join|join)$/,
+    run: (stage, { type = '', what }) => {
+      if (what === 'join') stage.bootless.delete(type);
+      else stage.bootless.add(type);
+    },
+  },
   { pattern: /^ec2 answers$/, run: (stage) => stage.twin.gate.endFailures() },
   {
     pattern: /^ec2 loses the tags of (?<name>\S+)$/,
@@ -178,12 +186,14 @@ export const faultCommands: readonly Command[] = [
       }
       stage.leaseless.clear();
       stage.machinesJoin = true;
+      stage.bootless.clear();
       for (const role of roles) stage.server.delay(streamOf(role), 0);
       stage.server.newestFirst = false;
       stage.server.loseAnswers(0);
       stage.server.start();
       stage.twin.gate.endFailures();
       stage.twin.setConsistency(300);
+      return heal(stage);
     },
   },
 ];

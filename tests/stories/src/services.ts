@@ -54,6 +54,8 @@ export type Settings = {
   readonly spotToSpot: boolean;
   /** How often the launcher reads the prices, in milliseconds. */
   readonly priceRefreshMs: number;
+  /** Karpenter's gate NodeRepair. */
+  readonly nodeRepair: boolean;
   /** Whether solvers keep what plans were made from, which takes time. */
   readonly records: boolean;
 };
@@ -62,6 +64,7 @@ export type Settings = {
 export const defaultSettings: Settings = {
   consolidation: 'all',
   spotToSpot: false,
+  nodeRepair: false,
   priceRefreshMs: defaultLauncherConfig.discovery.priceRefreshMs,
   records: false,
 };
@@ -132,6 +135,7 @@ const starts: Readonly<
         ...defaultReaperConfig,
         consolidation: settings.consolidation,
         spotToSpot: settings.spotToSpot,
+        nodeRepair: settings.nodeRepair,
       },
     ).run(stop),
 };

@@ -54,7 +54,6 @@ const rare: readonly (readonly [right: string, file: string, call: string])[] = 
     'reaper/src/end/facts.ts',
     'kube.get({ resource, namespace, name: claimName })',
   ],
-  ['reaper: delete pods', 'reaper/src/end/drainer.ts', '{ resource: kubeResources.pods, namespace'],
   [
     'reaper: delete disruptions.dovetail.sh',
     'reaper/src/outside/command-records.ts',

@@ -45,6 +45,8 @@ export class StoryStage extends Stage {
   readonly leaseless = new Set<string>();
   /** Whether machines that boot become nodes. */
   machinesJoin = true;
+  /** The instance types whose machines never become nodes. */
+  readonly bootless = new Set<string>();
   readonly #processes = new Map<string, Process>();
   readonly #kubeFaults = new Map<ServiceName, KubeFaults>(
     serviceNames.map((name) => [name, new KubeFaults()]),
@@ -57,7 +59,7 @@ export class StoryStage extends Stage {
       cloud: { bootDelayMs: 30_000, shutdownDelayMs: 5_000 },
       controlPlane: { without: ['nodeLifecycle'] },
       kubelets: { lostAfterMs: 40_000 },
-      joins: () => this.machinesJoin,
+      joins: ({ instanceType }) => this.machinesJoin && !this.bootless.has(instanceType),
     });
     this.#sabotage = sabotage;
     this.narrator = new Narrator(this);

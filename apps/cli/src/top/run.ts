@@ -1,4 +1,4 @@
-import { Fleet, type FleetKind } from '@dovetail/core-fleet';
+import { Fleet, type FleetKind, fleetObjectOf } from '@dovetail/core-fleet';
 import {
   KubeError,
   type KubeResource,
@@ -13,7 +13,6 @@ import { type Cluster, clusterOf, type ClusterRequest } from '../cluster/access.
 import type { Layout } from '../layout/columns.js';
 import type { Streams } from '../simulate/run.js';
 import { topNodesOf, topSchema } from './node.js';
-import { fleetObjectOf } from './objects.js';
 import { selected, type TopSelection } from './selection.js';
 import { topText, totalOf } from './text.js';
 

@@ -1,10 +1,9 @@
-import { Fleet, type FleetKind, nodeStates } from '@dovetail/core-fleet';
+import { Fleet, type FleetKind, fleetObjectOf, nodeStates } from '@dovetail/core-fleet';
 import type { KubeObject } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
 import { topChoices } from '../commands/top.js';
 import { type TopNode, topNodesOf } from './node.js';
-import { fleetObjectOf } from './objects.js';
 import { topOnce } from './run.js';
 import { selected, sortKeys, type TopSelection } from './selection.js';
 import { topText } from './text.js';

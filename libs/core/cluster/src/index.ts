@@ -28,6 +28,7 @@ export {
   type ClusterValue,
   volumeKinds,
 } from './kinds.js';
+export { Pauses, type VainWork } from './pauses.js';
 export { isStatusChange } from './pool-change.js';
 export {
   hasEnded,
@@ -44,3 +45,4 @@ export {
 export { isRegistered, isSameTaint, poolOfLabels, registeredTaints } from './registration.js';
 export { isBeingDeleted, isRetiring, isTaintedDisrupted } from './retiring.js';
 export { byUid, nodesNow, snapshotObjects, snapshotOf, snapshotWithoutNodes } from './snapshot.js';
+export { type LeftOut, VainTypes } from './vain-types.js';

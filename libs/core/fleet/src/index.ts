@@ -4,3 +4,4 @@
  */
 export { Fleet, type FleetKind, type FleetObject, podUseOf } from './fleet.js';
 export { type FleetNode, type NodeState, nodeStates } from './fleet-node.js';
+export { fleetObjectOf } from './objects.js';

@@ -48,6 +48,7 @@ export * from './tell/decisions.js';
 export * from './tell/disrupted.js';
 export * from './tell/event-recorder.js';
 export * from './tell/feed-mirror.js';
+export * from './tell/left-out-words.js';
 export * from './tell/malformed-messages.js';
 export * from './tell/measured-resources.js';
 export { busOutbox, Outbox } from './tell/outbox.js';

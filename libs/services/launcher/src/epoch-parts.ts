@@ -1,9 +1,12 @@
 import type { Channel } from '@dovetail/contracts';
-import { ChurnGuard, type Cluster } from '@dovetail/core-cluster';
+import { poolKey } from '@dovetail/core-api';
+import { ChurnGuard, type Cluster, VainTypes } from '@dovetail/core-cluster';
 import type { Epoch } from '@dovetail/core-ports';
 import {
+  aboutPool,
   type Decisions,
   EventRecorder,
+  leftOutWords,
   type Outbox,
   outrunEpoch,
   StatusWriter,
@@ -125,6 +128,7 @@ type SharedParts = EpochDeps & {
   readonly busTime: BusTime;
   readonly generation: () => string;
   readonly churn: ChurnGuard;
+  readonly vainTypes: VainTypes;
   readonly health: RegistrationHealth;
   /** The checker on the mirror; rounds and placements share the nodes that it keeps. */
   readonly checker: Checker;
@@ -159,9 +163,25 @@ function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
     busTime,
     generation: () => feed.nextGeneration(),
     churn: new ChurnGuard(deps.cluster),
+    vainTypes: vainTypesOf(deps, events),
     health: new RegistrationHealth(),
     checker: new Checker(deps.cluster, catalog, planOptionsOf(config)),
   };
+}
+
+/** Without this, the same broken type would be bought for the same pods again and again. */
+function vainTypesOf({ cluster, clock, log }: EpochDeps, events: EventRecorder): VainTypes {
+  return new VainTypes(cluster, {
+    clock,
+    counts: () => true,
+    onLeftOut: (leftOut) => {
+      const { message, fields } = leftOutWords(leftOut, 'launches', clock.nowMs());
+      log.warn('type-left-out', message, fields);
+      const pool = cluster.pools.one('key', poolKey(leftOut.claim.pool));
+      if (pool !== undefined)
+        events.record({ about: aboutPool(pool), type: 'Warning', reason: 'TypeLeftOut', message });
+    },
+  });
 }
 
 function lifecycleParts(

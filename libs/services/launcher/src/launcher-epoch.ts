@@ -76,7 +76,10 @@ export class LauncherEpoch {
     const stop = new Stopper(epochStop);
     const endTransitions = recordTransitions(this.#deps.cluster, parts.events);
     showOfferings(this.#deps, parts, stop);
-    const endChurn = this.#deps.cluster.subscribe((change) => parts.churn.heard(change));
+    const endChurn = this.#deps.cluster.subscribe((change) => {
+      parts.churn.heard(change);
+      parts.vainTypes.heard(change);
+    });
     // A loop that ends or fails ends the others.
     const loops = this.#loops(parts, stop).map((loop) => loop.finally(() => stop.abort()));
     const ended = await Promise.allSettled(loops);

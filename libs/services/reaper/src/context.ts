@@ -1,3 +1,4 @@
+import type { VainTypes } from '@dovetail/core-cluster';
 import type { Decisions, EventRecorder, Outbox } from '@dovetail/service-kit';
 
 import type { ReaperCluster } from './cluster/reaper-cluster.js';
@@ -7,7 +8,6 @@ import type { LiveAttachments } from './outside/attachments.js';
 import type { ClockCheck } from './outside/clock-check.js';
 import type { Instances } from './outside/instances.js';
 import type { PlanRequests } from './outside/plan-requests.js';
-import type { VainTypes } from './pauses/vain-types.js';
 
 /** The parts that all of the reaper works with. They live as long as the process. */
 export type ReaperContext = {
@@ -22,5 +22,6 @@ export type ReaperContext = {
   readonly attachments: LiveAttachments;
   readonly requests: PlanRequests;
   readonly clockCheck: ClockCheck;
-  readonly vainTypes: VainTypes;
+  /** The types that commands have bought in vain. */
+  readonly vainTypes: Pick<VainTypes, 'isLeftOut'>;
 };

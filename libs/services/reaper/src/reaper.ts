@@ -1,6 +1,7 @@
 import { followCatalog, followState, parseTraceparent } from '@dovetail/contracts';
 import { annotations, type NodeClaim } from '@dovetail/core-api';
-import { explainNode } from '@dovetail/core-disruption';
+import { VainTypes } from '@dovetail/core-cluster';
+import { explainNode, isBoughtByCommand } from '@dovetail/core-disruption';
 import {
   type DebugState,
   neverStopping,
@@ -8,7 +9,13 @@ import {
   Stopper,
   type StopSignal,
 } from '@dovetail/core-ports';
-import { busOutbox, Decisions, EventRecorder, type Outbox } from '@dovetail/service-kit';
+import {
+  busOutbox,
+  Decisions,
+  EventRecorder,
+  leftOutWords,
+  type Outbox,
+} from '@dovetail/service-kit';
 
 import { ReaperCluster } from './cluster/reaper-cluster.js';
 import type { ReaperConfig } from './config.js';
@@ -20,7 +27,6 @@ import { ClockCheck } from './outside/clock-check.js';
 import { Instances } from './outside/instances.js';
 import { planRequestsOf } from './outside/plan-requests.js';
 import { watchCluster } from './outside/watches.js';
-import { VainTypes } from './pauses/vain-types.js';
 import { ReaperEpoch } from './reaper-epoch.js';
 
 function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outbox): ReaperContext {
@@ -42,9 +48,23 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
     instances: new Instances(deps, config.termination),
     attachments: new LiveAttachments(deps, config.termination.listGatherMs),
     requests: planRequestsOf(deps, { config, cluster }, neverStopping),
-    vainTypes: new VainTypes(cluster, deps),
+    vainTypes: vainTypesOf(cluster, deps),
     clockCheck: new ClockCheck(deps, config.disruption.clockDifferenceMsMax),
   };
+}
+
+/** Without this, a broken type would be bought for each under-used node of a pool in turn. */
+function vainTypesOf(cluster: ReaperCluster, { clock, log }: ReaperDeps): VainTypes {
+  const vainTypes = new VainTypes(cluster, {
+    clock,
+    counts: isBoughtByCommand,
+    onLeftOut: (leftOut) => {
+      const { message, fields } = leftOutWords(leftOut, 'replacements', clock.nowMs());
+      log.warn('type-left-out', message, fields);
+    },
+  });
+  cluster.subscribe((change) => vainTypes.heard(change));
+  return vainTypes;
 }
 
 /** Keeps the prices of offerings, so that a running node is judged by what it costs now. */

@@ -51,10 +51,12 @@ describe('a node for whose pods a cheaper one can be bought', () => {
     ]);
     expect(solver.plans[0]?.cause).toHaveProperty('command');
     expect(solver.requests.every(({ commit }) => commit === undefined)).toBe(true);
-    expect((await decisions())[0]).toMatchObject({
-      kind: 'disrupt',
-      summary: 'ending n1: underutilized, replaced by 1 new node',
-    });
+    expect(await decisions()).toMatchObject([
+      { kind: 'command' },
+      { kind: 'disrupt', summary: 'ending n1: underutilized, replaced by 1 new node' },
+      { kind: 'drain' },
+      { kind: 'terminate' },
+    ]);
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { annotations } from '@dovetail/core-api';
-import type { Span } from '@dovetail/core-ports';
+import { type KubeApi, KubeError, kubeResources, type Span } from '@dovetail/core-ports';
 import { expect, test } from 'vitest';
 
 import {
@@ -12,6 +12,7 @@ import {
   tainted,
 } from './testing/current-cluster.js';
 
+const { disruptions } = kubeResources;
 const protectedNode = { nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' } };
 const cheaper = { afterMs: 10_000, node: { cpu: '8' }, priceMicrosPerHour: 60_000 } as const;
 
@@ -39,7 +40,7 @@ test('a command of several nodes is told with its prices, its moves and the plan
   const [command, ...others] = await told('command');
   expect(others).toEqual([]);
   expect(command).toMatchObject({
-    summary: 'n1, n3 → 1 new node; 4 pods to move, $0.3240/h saved',
+    summary: 'n1, n3 → 1 new node; 4 pods to move, ~$0.3240/h saved',
     pool: { kind: 'NodePool', name: 'default' },
     planId: solver.plans[0]?.id,
     priceMicrosPerHour: 60_000,
@@ -71,7 +72,7 @@ test('a command that removes one node is told, and names no plan that buys', asy
   expect(await cluster.pass(90, () => tainted('n1'), 1_000)).toBe(true);
   const [command] = await told('command');
   expect(command).toMatchObject({
-    summary: 'n1 go; 2 pods to move, $0.1920/h saved',
+    summary: 'n1 go; 2 pods to move, ~$0.1920/h saved',
     facts: { nodesIn: '0', savedMicrosPerHour: '192000' },
   });
   expect(command).not.toHaveProperty('planId');
@@ -113,4 +114,31 @@ test('a command is a trace of its own, and each node that it gives up another, l
     }
   }
   expect((await told('command')).map(({ traceId }) => traceId)).toEqual([place.traceId]);
+});
+
+test.each([
+  ['a read of a node after the taints', 'get' as const],
+  ['the write of its phase', 'patch' as const],
+])('a command is told and its plan published though %s fails once', async (_what, verb) => {
+  await dearNodes('n1', 'n3');
+  const solver = replacements(cheaper);
+  const { kube } = cluster;
+  let left = 1;
+  const fails = (): boolean => tainted('n1') && tainted('n3') && left-- > 0;
+  const down = (): Promise<never> => Promise.reject(new KubeError('unavailable', 'down'));
+  const failing: KubeApi = {
+    ...kube,
+    get: (ref) => (verb === 'get' && fails() ? down() : kube.get(ref)),
+    patch: (ref, change, options) =>
+      verb === 'patch' && ref.resource === disruptions && fails()
+        ? down()
+        : kube.patch(ref, change, options),
+  };
+  reap({ kube: failing, config: { consolidation: 'all' } });
+  expect(await cluster.pass(60, () => tainted('n1') && tainted('n3'), 1_000)).toBe(true);
+  await cluster.pass(3, undefined, 1_000);
+  expect(left).toBeLessThan(1);
+  expect(solver.plans).toHaveLength(1);
+  expect(await told('command')).toMatchObject([{ planId: solver.plans[0]?.id }]);
+  expect(await cluster.pass(60, gone('claim-n3'), 1_000)).toBe(true);
 });

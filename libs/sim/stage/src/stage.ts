@@ -76,7 +76,7 @@ export type StageOptions = {
   /** Changes what the kubelet of a machine reports of it. */
   readonly reports?: (instance: BootedInstance) => BootedInstance;
   /** Whether a machine that boots now becomes a node. Default: it does. */
-  readonly joins?: () => boolean;
+  readonly joins?: (machine: Machine) => boolean;
   /** Which files of deploy/crds are installed. Default: all. */
   readonly crds?: (file: string) => boolean;
 };
@@ -267,7 +267,7 @@ export class Stage {
   }
 
   #boot(machine: Machine): void {
-    if (this.#options.joins?.() === false) return;
+    if (this.#options.joins?.(machine) === false) return;
     const facts = this.twin.types.get(machine.instanceType)?.facts;
     const instance = bootedInstance(machine, facts);
     if (instance === undefined) return;

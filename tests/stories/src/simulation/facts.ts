@@ -15,7 +15,13 @@ export type Node = KubeObject & {
     readonly providerID?: string;
     readonly taints?: readonly { readonly key: string }[];
   };
-  readonly status?: { readonly conditions?: readonly { type: string; status: string }[] };
+  readonly status?: {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly lastTransitionTime?: string;
+    }[];
+  };
 };
 export type Pod = KubeObject & {
   readonly spec?: { readonly nodeName?: string };

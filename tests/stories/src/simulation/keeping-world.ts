@@ -2,6 +2,7 @@ import { kubeResources } from '@dovetail/core-ports';
 import { catalogTypes } from '@dovetail/sim-cloud';
 import { region } from '@dovetail/sim-stage';
 
+import { agentConditions } from '../health-commands.js';
 import { serviceNames } from '../services.js';
 import { nodesOn, poolOf } from './facts.js';
 import { faultMoves, zones } from './fault-moves.js';
@@ -216,10 +217,36 @@ function keepNode(hand: Hand): readonly string[] {
     : [`protect node ${name}`, `run ${String(hand.between(2, 20))}m`, `unprotect node ${name}`];
 }
 
+/** A machine breaks, or an agent on it says so, for a while or until it is repaired. */
+function breakNode(hand: Hand): readonly string[] {
+  const { stage } = hand;
+  const length = `run ${String(hand.between(3, 50))}m`;
+  if (hand.happens(0.5)) {
+    const id = hand.named('i', stage.runningInstances());
+    return id === undefined ? [] : [`checks of ${id} fail`, length, `checks of ${id} pass`];
+  }
+  const name = hand.named('node', stage.names(kubeResources.nodes));
+  const condition = `${hand.one(agentConditions)} of ${String(name)} is`;
+  return name === undefined ? [] : [`${condition} False`, length, `${condition} True`];
+}
+
+/** A type that machines do not boot from, as when its image lacks a driver. */
+function brokenType(hand: Hand): readonly string[] {
+  const type = `${hand.one(families)}.${hand.one(sizes)}`;
+  return [
+    `machines of ${type} do not join`,
+    ...wave(hand),
+    `run ${String(hand.between(5, 40))}m`,
+    `machines of ${type} join`,
+  ];
+}
+
 const more: readonly Move[] = [
   { weight: 2, lines: dieInCommand },
   { weight: 2, lines: deleteCommand },
   { weight: 1, lines: keepNode },
+  { weight: 2, lines: breakNode },
+  { weight: 1, lines: brokenType },
 ];
 
 /** Two replicas of each service, of which one leads. */
@@ -227,6 +254,7 @@ const seconds = serviceNames.map((service) => `start ${service} as ${service}-b`
 
 const beginning = (hand: Hand): readonly string[] => [
   `settings consolidation=${hand.one(['all', 'all', 'search'])} spot-to-spot=${hand.one(['yes', 'yes', 'no'])} prices=10m`,
+  'repair is on',
   'class default',
   'app db has volumes',
   `pool spot capacity=spot types=any consolidate=30s budget=${hand.one(budgetsOf.spot)}`,

@@ -14,6 +14,8 @@ export type Tally = {
   /** Under-used nodes that were kept after all. */
   readonly givenBack: number;
   readonly drifts: number;
+  /** Nodes that ended because an agent said that they are broken. */
+  readonly repairs: number;
   /** Leases that went to another replica. */
   readonly takeOvers: number;
 };
@@ -27,6 +29,7 @@ export const noTally: Tally = {
   joint: 0,
   givenBack: 0,
   drifts: 0,
+  repairs: 0,
   takeOvers: 0,
 };
 
@@ -37,6 +40,7 @@ export const sumOf = (a: Tally, b: Tally): Tally => ({
   joint: a.joint + b.joint,
   givenBack: a.givenBack + b.givenBack,
   drifts: a.drifts + b.drifts,
+  repairs: a.repairs + b.repairs,
   takeOvers: a.takeOvers + b.takeOvers,
 });
 
@@ -47,6 +51,7 @@ function countNode(counts: Counts, now: Node, before: Node | undefined, gone: bo
   const cause = retirementOf(before ?? now)?.cause;
   if (gone && retirementOf(now)?.cause === 'underutilized') counts.removals += 1;
   if (gone && retirementOf(now)?.cause === 'drifted') counts.drifts += 1;
+  if (gone && retirementOf(now)?.cause === 'unhealthy') counts.repairs += 1;
   if (gone || cause !== 'underutilized' || isDeleted(now)) return;
   if (retirementOf(now) === undefined) counts.givenBack += 1;
 }

@@ -2,6 +2,7 @@ import type { StoryStage } from '../story-stage.js';
 import { instanceOfNode, nodesOn, stayingPods } from './facts.js';
 import { lawsOfBlocks } from './laws-of-blocks.js';
 import { lawsOfCommands } from './laws-of-commands.js';
+import { goesForHealth, lawsOfHealth } from './laws-of-health.js';
 import { lawsOfInstances } from './laws-of-instances.js';
 import { lawsOfMoves } from './laws-of-moves.js';
 import { lawsOfNodes } from './laws-of-nodes.js';
@@ -45,6 +46,7 @@ const laws: readonly Law[] = [
   ...lawsOfMoves,
   ...lawsOfTaints,
   ...lawsOfBlocks,
+  ...lawsOfHealth,
 ];
 
 /** Watches the laws that hold at every moment. */
@@ -53,6 +55,8 @@ export class Watchman {
   readonly #stage: StoryStage;
   readonly #taken = new Map<string, Taken>();
   readonly #deletedByHand = new Set<string>();
+  /** When nodes began to go for their health, in seconds of the story. Their pods have no say. */
+  readonly #forced: number[] = [];
   readonly #looks: (() => void)[] = [];
   /** Counts what has happened. */
   readonly tally: () => Tally;
@@ -68,6 +72,10 @@ export class Watchman {
       },
     };
     this.tally = tallied(stage);
+    stage.store.subscribe(({ table, object, before }) => {
+      if (table !== 'nodes' || before === undefined) return;
+      if (goesForHealth(object) && !goesForHealth(before)) this.#forced.push(stage.seconds());
+    });
     for (const law of laws) {
       const look = law(story);
       if (look !== undefined) this.#looks.push(look);
@@ -99,13 +107,12 @@ export class Watchman {
     return [...this.#broken, ...this.#brokenBudgets()];
   }
 
-  /** Breaches of disruption budgets that no reclaimed instance explains. */
+  /** Breaches of disruption budgets that no reclaimed or broken instance explains. */
   #brokenBudgets(): readonly string[] {
     return this.#stage.workloads.broken.filter((line) => {
       const at = Number(/^[\d.]+/.exec(line)?.[0]);
-      return ![...this.#taken.values()].some(
-        ({ toldSeconds }) => at >= toldSeconds && at <= toldSeconds + reclaimSeconds,
-      );
+      const ends = [...this.#taken.values()].map(({ toldSeconds }) => toldSeconds);
+      return ![...ends, ...this.#forced].some((from) => at >= from && at <= from + reclaimSeconds);
     });
   }
 }

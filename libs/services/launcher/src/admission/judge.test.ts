@@ -10,7 +10,7 @@ import { binValue as bin, planValue } from '../testing/values.js';
 import { Judge } from './judge.js';
 import { type CheckBin, claimNameOf } from './judged.js';
 import { AdmissionMemory } from './ledger.js';
-import { catalog, clusterOf, judged, pool, sha256Hex } from './testing/judging.js';
+import { catalog, clusterOf, judged, noVainTypes, pool, sha256Hex } from './testing/judging.js';
 
 describe('a round', () => {
   test.each([
@@ -164,7 +164,9 @@ describe('the replacement of a node', () => {
     return cluster;
   };
   const judgeOf = (cluster: Cluster, memory = new AdmissionMemory()) => {
-    const deps = { cluster, catalog, memory, churn: new ChurnGuard(cluster), check: () => [] };
+    const churn = new ChurnGuard(cluster);
+    const guards = { churn, vainTypes: noVainTypes, check: () => [] };
+    const deps = { cluster, catalog, memory, ...guards };
     return new Judge(
       { ...deps, sha256Hex },
       { planAgeMaxMs: 60_000, promiseMs: 1, replacementPromiseMs: 1 },

@@ -6,6 +6,7 @@ import {
   type Cluster,
   type TypesByName,
   typesOfPool,
+  type VainTypes,
 } from '@dovetail/core-cluster';
 import { addResources, type Pod, type Resources, sumResources } from '@dovetail/core-kube-model';
 import type { ExistingNode, NewNode, Placement, Reason } from '@dovetail/core-scheduling';
@@ -38,6 +39,7 @@ import {
   poolUnusable,
   tooOld,
 } from './rules.js';
+import { soundBin } from './sound-bin.js';
 import { refusedForVolumes } from './unknown-volumes.js';
 
 /** The age limit of plans, and how long admitted pods keep their room. Milliseconds. */
@@ -56,6 +58,8 @@ export type JudgeDeps = {
   readonly memory: AdmissionMemory;
   /** Knows the pods for which nodes were bought in vain. */
   readonly churn: Pick<ChurnGuard, 'holds' | 'admitted'>;
+  /** Knows the types that never became usable nodes of a pool. */
+  readonly vainTypes: Pick<VainTypes, 'usable'>;
   readonly check: CheckBin;
   readonly sha256Hex: (text: string) => string;
 };
@@ -216,12 +220,12 @@ export class Judge {
     const types = typesOfPool(this.#deps.catalog, pool);
     const left = this.#binOptions.left(message, index, pool, types);
     if (!left.ok) return refusedBin(message, bin.id, bin, [left.reason]);
-    const narrowed = { ...bin, options: left.options };
-    const broken = this.#rules.broken(message, narrowed, later);
-    if (broken.length > 0) return refusedBin(message, bin.id, bin, broken);
-    return (
-      this.#held(message, narrowed, pool, types) ?? this.#admit(message, narrowed, pool, types)
-    );
+    const sound = soundBin({ ...bin, options: left.options }, pool, {
+      vainTypes: this.#deps.vainTypes,
+      broken: (one) => this.#rules.broken(message, one, later),
+    });
+    if ('broken' in sound) return refusedBin(message, bin.id, bin, sound.broken);
+    return this.#held(message, sound, pool, types) ?? this.#admit(message, sound, pool, types);
   }
 
   /** Refuses a node for pods that nodes of its size were bought for in vain. */

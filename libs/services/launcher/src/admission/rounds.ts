@@ -1,6 +1,12 @@
 import type { AdmissionNumber, Channel, PlanMessage, Verdict } from '@dovetail/contracts';
 import type { NodeClass } from '@dovetail/core-api';
-import { type CatalogView, type ChurnGuard, classKey, type Cluster } from '@dovetail/core-cluster';
+import {
+  type CatalogView,
+  type ChurnGuard,
+  classKey,
+  type Cluster,
+  type VainTypes,
+} from '@dovetail/core-cluster';
 import {
   type Clock,
   type Epoch,
@@ -46,6 +52,7 @@ export type RoundsDeps = {
   readonly feed: Pick<LauncherFeed, 'publishHead' | 'publishVerdicts'>;
   readonly report: Pick<RoundReport, 'record'>;
   readonly churn: ChurnGuard;
+  readonly vainTypes: Pick<VainTypes, 'usable'>;
   readonly epoch: Epoch;
   readonly leadership: Pick<Leadership, 'held'>;
   /** Called when claims were made: there is something to launch. */

@@ -3,7 +3,7 @@ import { at } from '@dovetail/core-invariant';
 import { compareText } from '@dovetail/core-kube-model';
 import type { NewDecision } from '@dovetail/service-kit';
 
-import { summaryOf, toldMoves } from './command-told.js';
+import { isEstimated, summaryOf, toldMoves } from './command-told.js';
 import { underUsed } from './under-used.js';
 
 /** The most options, pods and moves that a decision lists: enough to explain it. */
@@ -34,7 +34,7 @@ export function decisionOfCommand(begun: Begun): NewDecision {
     id: `command/${command.name}/${String(atMs)}`,
     kind: 'command',
     ...(isOfOnePool ? { pool } : {}),
-    summary: `${summaryOf(command)}, $${(savedOf(command) / 1e6).toFixed(4)}/h saved`,
+    summary: [summaryOf(command), ...savingOf(begun)].join(', '),
     reasons: candidates.map(({ view }) => underUsed(command, view.node.name)).slice(0, listedMax),
     ...(nodesIn.length === 0 ? {} : { priceMicrosPerHour: priceAfterMicrosPerHour }),
     alternatives: nodesIn
@@ -55,6 +55,13 @@ export function decisionOfCommand(begun: Begun): NewDecision {
 
 const savedOf = ({ priceBeforeMicrosPerHour, priceAfterMicrosPerHour }: Command): number =>
   priceBeforeMicrosPerHour - priceAfterMicrosPerHour;
+
+/** The saving in words, if there is one: the price of a node that goes may not be known at all. */
+function savingOf({ command, candidates }: Begun): readonly string[] {
+  const saved = savedOf(command);
+  const mark = isEstimated(candidates) ? '~' : '';
+  return saved > 0 ? [`${mark}$${(saved / 1e6).toFixed(4)}/h saved`] : [];
+}
 
 function factsOf({ command, whatIfId }: Begun): Readonly<Record<string, string>> {
   const { name, nodesOut, nodesIn, moves, disruptionCost, score } = command;

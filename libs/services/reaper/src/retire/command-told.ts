@@ -45,8 +45,8 @@ export const partsOf = ({ command, candidates, plan }: Told): CommandRecordParts
   ...(plan === undefined ? {} : { planId: plan.id }),
 });
 
-/** Whether the price of a node that goes is that of its launch: its price now is not known. */
-const isEstimated = (candidates: readonly Candidate[]): boolean =>
+/** Whether a node that goes has the price of its launch, since its price now is not known. */
+export const isEstimated = (candidates: readonly Candidate[]): boolean =>
   candidates.some(({ view }) => view.priceMicrosPerHour === undefined);
 
 /** A command in one line: the nodes that go, how many come, and how many pods move. */

@@ -1,8 +1,5 @@
-import { type PlanMessage, type PlanReply, publishPlan } from '@dovetail/contracts';
 import type { CommandPhase, CommandRecord } from '@dovetail/core-api';
 import {
-  type Candidate,
-  type Command,
   type CommandStep,
   commandStep,
   type DisruptionNote,
@@ -13,7 +10,7 @@ import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { type Again, countText, inParallel, Wake, WorkQueue } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { channelOf, source } from '../deps.js';
+import { source } from '../deps.js';
 import {
   deleteCommandRecord,
   readCommandRecord,
@@ -22,8 +19,7 @@ import {
   writeCommandPhase,
   writeCommandRecord,
 } from '../outside/command-records.js';
-import { commandSince } from '../traced-retirement.js';
-import { decisionOfCommand } from './command-decision.js';
+import { type Beginning, BegunCommands, type Planned, tellBegun } from './begun-commands.js';
 import { planOfCommand } from './command-plan.js';
 import { partsOf } from './command-told.js';
 import { countCommand, countTakenBack } from './disruption-counts.js';
@@ -32,7 +28,6 @@ import {
   carriedAmong,
   type CarriedNode,
   carriersIn,
-  lateNote,
   type LiveMember,
   liveMembers,
   membersAtOnce,
@@ -53,16 +48,6 @@ const commandsAtOnce = 64;
 /** How long a command that is over can be read. */
 const keptMs = 3_600_000;
 
-/** A command to begin, its nodes, and the answer of the solver that it was judged on. */
-type Beginning = {
-  readonly command: Command;
-  readonly candidates: readonly Candidate[];
-  readonly reply: PlanReply;
-};
-
-/** A command, its nodes, and the plan that buys nodes for their pods, if there is one. */
-type Planned = Beginning & { readonly plan?: PlanMessage };
-
 /**
  * Carries out commands. One that buys, or that takes several nodes, has a resource: all that must
  * survive a crash is in it, written before the first taint, and in the annotations that carry its
@@ -76,6 +61,7 @@ export class Commands {
   /** The command that is being begun here: until then, it is not looked at. */
   #beginning: string | undefined;
   readonly #known: KnownCommands;
+  readonly #begun: BegunCommands;
   #isAbsenceTold = false;
   readonly #wake: Wake;
   /** By name. */
@@ -89,6 +75,7 @@ export class Commands {
     this.#context = context;
     this.#retirer = retirer;
     this.#known = new KnownCommands(deps);
+    this.#begun = new BegunCommands(context);
     this.#wake = new Wake(clock);
     this.#queue = new WorkQueue({
       clock,
@@ -204,7 +191,13 @@ export class Commands {
     const step = commandStep(record.phase, watched);
     if (step.kind === 'wait') return this.#do(step, record, watched);
     const members = await liveMembers(this.#context, record);
-    return this.#do(commandStep(record.phase, members), record, members);
+    return this.#do(this.#stepOf(record, members), record, members);
+  }
+
+  #stepOf({ name, phase }: CommandRecord, members: readonly LiveMember[]): CommandStep {
+    const late = phase === undefined ? this.#begun.lateNote(name, members) : undefined;
+    if (late !== undefined) return { kind: 'advance', phase: 'TakenBack', note: late };
+    return commandStep(phase, members);
   }
 
   async #do(
@@ -217,10 +210,13 @@ export class Commands {
       case 'advance': {
         const { phase, note: why } = step;
         if (!(await this.#write(record, phase, why))) return undefined;
+        if (phase === 'Tainted') await this.#begun.publish(record.name);
+        else this.#begun.drop(record.name);
         const told = why === undefined ? {} : { message: why.message };
         return this.#do(commandStep(phase, members), { ...record, phase, ...told }, members);
       }
       case 'wait':
+        await this.#begun.publish(record.name);
         return this.#ask(carried);
       case 'end':
         await inParallel(carried, membersAtOnce, ({ view, retirement }) =>
@@ -263,6 +259,7 @@ export class Commands {
   /** The command is over. It stays for people to read, unless it never began. */
   async #forget(record: CommandRecord): Promise<void> {
     const { deps } = this.#context;
+    this.#begun.drop(record.name);
     if (record.phase === undefined) await deleteCommandRecord(deps.kube, record);
     else await writeCommandEnd(deps.kube, record, deps.clock.nowMs());
     this.#known.forget(record);
@@ -299,50 +296,31 @@ export class Commands {
     const isBuying = command.nodesIn.length > 0;
     if (alone !== undefined && others.length === 0 && !isBuying) {
       await this.#retirer.begin(alone.view, ...retirementOf(command, alone, { atMs: sinceMs }));
-      return this.#tellBegun({ command, candidates, reply }, sinceMs);
+      return tellBegun(this.#context, { command, candidates, reply, sinceMs });
     }
-    const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
+    const by = { hash: deps.hash, nowMs: sinceMs, source };
     const plan = isBuying ? { plan: planOfCommand(command, reply, by) } : {};
     this.#beginning = command.name;
     try {
-      await this.#begin({ command, candidates, reply, ...plan });
+      await this.#begin({ command, candidates, reply, sinceMs, ...plan });
     } finally {
       this.#beginning = undefined;
       this.#wake.raise();
     }
   }
 
-  #tellBegun({ command, candidates, reply, plan }: Planned, sinceMs: number): void {
-    const { deps, decisions } = this.#context;
-    const ofPlan = plan === undefined ? {} : { planId: plan.id };
-    const begun = { command, candidates, whatIfId: reply.planId, atMs: deps.clock.nowMs() };
-    const work = commandSince(this.#context, command.name, sinceMs);
-    decisions.tell(decisionOfCommand({ ...begun, ...ofPlan }), work);
-  }
-
   async #begin(planned: Planned): Promise<void> {
-    const { deps, config } = this.#context;
-    const { command, candidates, plan } = planned;
+    const { deps } = this.#context;
+    const { command, candidates, plan, sinceMs } = planned;
     const record = await writeCommandRecord(deps, partsOf(planned));
     if (record === undefined) return;
     this.#known.note(record);
+    this.#begun.hold(planned);
     const ofPlan = plan === undefined ? {} : { planId: plan.id };
-    const named = { atMs: deps.clock.nowMs(), disruption: command.name, ...ofPlan };
+    const named = { atMs: sinceMs, disruption: command.name, ...ofPlan };
     await inParallel(candidates, membersAtOnce, (candidate) =>
       this.#retirer.begin(candidate.view, ...retirementOf(command, candidate, named)),
     );
-    const members = await liveMembers(this.#context, record);
-    const late = lateNote(command, members);
-    const step = commandStep(undefined, members);
-    if (late !== undefined) return void (await this.#write(record, 'TakenBack', late));
-    // Another outcome is left to the next look.
-    if (step.kind !== 'advance' || step.phase !== 'Tainted') return;
-    if (!(await this.#write(record, 'Tainted'))) return;
-    this.#tellBegun(planned, named.atMs);
-    if (plan === undefined) return;
-    await publishPlan(channelOf(deps, config), plan);
-    const message = `${candidates.map(({ view }) => view.node.name).join(', ')} ${candidates.length === 1 ? 'is' : 'are'} to be replaced by ${countText(command.nodesIn.length, 'cheaper node')}`;
-    const about = { command: command.name, plan: plan.id, nodes: candidates.length };
-    deps.log.info('command-published', message, about);
+    return this.#advance(record);
   }
 }

@@ -1,5 +1,5 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
-import { isTaintedDisrupted } from '@dovetail/core-cluster';
+import { isTaintedDisrupted, Pauses, type VainWork } from '@dovetail/core-cluster';
 import {
   beginning,
   causeOf,
@@ -27,7 +27,6 @@ import {
 } from '../outside/claim-edits.js';
 import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
 import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
-import { Pauses, type VainWork } from '../pauses/pauses.js';
 import { tellDisrupted, titled } from './disrupted.js';
 import { countAbandoned } from './disruption-counts.js';
 import { PendingRetirements } from './pending-retirements.js';

@@ -78,7 +78,8 @@ export class Replacements {
                     { ...options, room },
                     this.#cluster.find(kubeResources.nodes, 'n2')?.metadata.uid,
                   ),
-            statePosition: { incarnation: 'one', sequence: 1 },
+            // The feed moves on with every taint.
+            statePosition: { incarnation: 'one', sequence: this.requests.length },
           },
         };
       },

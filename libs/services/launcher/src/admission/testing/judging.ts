@@ -20,6 +20,9 @@ const types = typesByName(plainTypeValue('small', 2000), plainTypeValue('large',
 
 export const catalog: CatalogView = { revision: '1', typesOf: () => types };
 
+/** No type was bought in vain. */
+export const noVainTypes = { usable: <T>(_pool: unknown, options: readonly T[]) => options };
+
 export const clusterOf = (change: Partial<Pool> = {}): Cluster => {
   const cluster = new Cluster();
   cluster.set('pool', { ...pool, ...change });
@@ -38,6 +41,7 @@ export const judged = (
       catalog,
       memory: new AdmissionMemory(),
       churn: new ChurnGuard(cluster),
+      vainTypes: noVainTypes,
       check,
       sha256Hex,
     },

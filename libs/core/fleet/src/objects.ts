@@ -1,7 +1,8 @@
 import { nodeClaimOf, nodePoolOf } from '@dovetail/core-api';
-import { type FleetKind, type FleetObject, podUseOf } from '@dovetail/core-fleet';
 import { nodeOf, podOf } from '@dovetail/core-kube-model';
 import type { KubeObject } from '@dovetail/core-ports';
+
+import { type FleetKind, type FleetObject, podUseOf } from './fleet.js';
 
 /**
  * Reads an object of the API. Undefined: it cannot be read, or counts for nothing, such as a pod
