@@ -12,7 +12,8 @@ const allowed = ['.', '../gen/highs-thread.mjs', './otel.js'];
 
 describe.each(readdirSync(dist).filter((file) => /\.m?js$/.test(file)))('dist/%s', (file) => {
   test('opens only files that exist in dist', () => {
-    const text = readFileSync(join(dist, file), 'utf8');
+    // Long lines are broken within their texts, too.
+    const text = readFileSync(join(dist, file), 'utf8').replaceAll('\\\n', '');
     const paths = [...text.matchAll(opened)].map(([, path = '']) => path);
     expect(
       paths.filter((path) => !allowed.includes(path) && !existsSync(join(dist, path))),
