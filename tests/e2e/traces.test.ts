@@ -3,8 +3,8 @@ import { kubeResources } from '@dovetail/core-ports';
 import { claims, instances, untilRunning } from '@dovetail/test-support/cluster';
 import { ranCommand } from '@dovetail/test-support/command';
 import {
-  otlpReceiver,
   type OtlpReceiver,
+  otlpReceiver,
   type ReceivedSpan,
 } from '@dovetail/test-support/otlp-receiver';
 import { poolReady } from '@dovetail/test-support/placement';

@@ -97,7 +97,7 @@ describe('what the pages say is what the code says', () => {
   // A gauge that is computed at each scrape is a key with its samples.
   test('every metric has its row, and no row is left over', () =>
     expect(rowsOf(read('docs/reference/metrics.md'))).toEqual(
-      found(/'?((?:karpenter|dovetail)_[a-z_]+)(?:'|: (?!\{))/g),
+      found(/'?((?:karpenter|dovetail)_[a-z0-9_]+)(?:'|: (?!\{))/g),
     ));
   test('every call of a metric has the kind and the labels of its row', () => {
     const rows = new Map(
@@ -113,7 +113,7 @@ describe('what the pages say is what the code says', () => {
     };
     for (const [, call = '', name = '', labels] of sources.flatMap((path) => [
       ...read(path).matchAll(
-        /\b(\w+)\(\s*'((?:karpenter|dovetail)_[a-z_]+)'(?:,\s*(?:[^,{}]*,\s*)?\{([^{}]*)\})?/g,
+        /\b(\w+)\(\s*'((?:karpenter|dovetail)_[a-z0-9_]+)'(?:,\s*(?:[^,{}]*,\s*)?\{([^{}]*)\})?/g,
       ),
     ])) {
       // A summary is observed as a histogram is.
@@ -141,7 +141,7 @@ describe('what the pages say is what the code says', () => {
 
 describe('what is said when something is wrong is what the code says, and is tried', () => {
   const tried = filesOf('tests/e2e/bad-input*.test.ts').map(read).join('\n');
-  const metrics = found(/'((?:karpenter|dovetail)_[a-z_]+)'/g);
+  const metrics = found(/'((?:karpenter|dovetail)_[a-z0-9_]+)'/g);
   const logged = found(/'([a-z]+(?:-[a-z]+)+)'/g);
   test.each(
     tableUnder('When something is wrong').map(

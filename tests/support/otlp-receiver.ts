@@ -23,7 +23,7 @@ export type ReceivedSpan = {
 export type OtlpReceiver = {
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
-  /** What it refused: the path, the media type and the size of a message. */
+  /** The messages that it refused, each by its path, media type and size. */
   readonly refused: readonly string[];
   close(): Promise<void>;
 };
@@ -53,9 +53,7 @@ const hex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).
 const msOf = (nanos: unknown): number => Number(BigInt(String(nanos)) / 1_000_000n);
 
 const valuesOf = (pairs: readonly KeyValue[] = []): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(
-    pairs.map(({ key = '', value }) => [key, Object.values(value ?? {})[0] as unknown]),
-  );
+  Object.fromEntries(pairs.map(({ key = '', value }) => [key, Object.values(value ?? {})[0]]));
 
 const spanOf = (span: WireSpan, resource: ReceivedSpan['resource']): ReceivedSpan => ({
   service: String(resource['service.name']),
@@ -73,10 +71,25 @@ const spanOf = (span: WireSpan, resource: ReceivedSpan['resource']): ReceivedSpa
   })),
 });
 
+/** The part of the definitions that is used. The package's own types leave it out. */
+type Definitions = {
+  readonly opentelemetry: {
+    readonly proto: {
+      readonly collector: {
+        readonly trace: {
+          readonly v1: {
+            readonly ExportTraceServiceRequest: { decode(bytes: Uint8Array): WireRequest };
+          };
+        };
+      };
+    };
+  };
+};
+
 /** Decodes by the code that protobufjs made of OpenTelemetry's own definitions. */
 function spansIn(bytes: Uint8Array): readonly ReceivedSpan[] {
-  const { ExportTraceServiceRequest: request } = otlp.opentelemetry.proto.collector.trace.v1;
-  const { resourceSpans } = request.decode(bytes) as unknown as WireRequest;
+  const { v1 } = (otlp as unknown as Definitions).opentelemetry.proto.collector.trace;
+  const { resourceSpans } = v1.ExportTraceServiceRequest.decode(bytes);
   return resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) =>
       spans.map((span) => spanOf(span, valuesOf(resource?.attributes))),

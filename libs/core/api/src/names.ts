@@ -72,7 +72,7 @@ export const annotations = {
    */
   maxPricePerHour: 'dovetail.sh/max-price-per-hour',
   /**
-   * On a NodeClaim: its admission's place in a trace, as W3C `traceparent`. Absent: nothing is traced.
+   * On a NodeClaim: its admission's place in a trace, as W3C `traceparent`. Absent: it is in none.
    */
   traceparent: 'dovetail.sh/traceparent',
   /** On a pool: the most nodes that may be launched in a minute. */

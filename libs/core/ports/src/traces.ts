@@ -7,7 +7,7 @@ export type TracePlace = {
 };
 
 /** A value of an attribute of a span. */
-export type SpanAttribute = string | number | boolean;
+type SpanAttribute = string | number | boolean;
 
 /** A piece of work that has ended, as a span of a trace. */
 export type Span = TracePlace & {

@@ -49,7 +49,7 @@ export type TraceSource = {
 export type OpenedTraces = {
   readonly traces: Traces;
   /** Sends what is left. It may take as long as the receiver does, and may reject. */
-  flush(): Promise<void>;
+  readonly flush: () => Promise<void>;
 };
 
 /** Traces of a running service. */

@@ -21,18 +21,7 @@ async function bought(): Promise<() => void> {
   await self.kube.create(pods, podObject('a'));
   await self.until('the pod in view', () => self.planner.cluster.pods.size === 1);
   await self.planner.planFor(['a']);
-  await self.until(
-    'a ready claim whose instance is named after it',
-    () =>
-      self
-        .list(nodeClaims)
-        .some(
-          (claim) =>
-            isTrue(conditionsIn(claim), 'Ready') &&
-            claim.metadata.annotations?.['karpenter.k8s.aws/tagged'] === 'true',
-        ),
-    60_000,
-  );
+  await self.launched();
   return () => office.abort();
 }
 

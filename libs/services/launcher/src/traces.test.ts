@@ -1,6 +1,5 @@
 import { annotations, tags } from '@dovetail/core-api';
-import { CloudError, kubeResources, type Span } from '@dovetail/core-ports';
-import { conditionsIn, isTrue } from '@dovetail/service-kit';
+import { type Cloud, CloudError, kubeResources, type Span } from '@dovetail/core-ports';
 import { podObject } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, test } from 'vitest';
 
@@ -28,20 +27,6 @@ async function planned(): Promise<void> {
   await self.planner.planFor(['a']);
 }
 
-const tagged = (): Promise<boolean> =>
-  self.until(
-    'a ready claim whose instance is named after it',
-    () =>
-      self
-        .list(nodeClaims)
-        .some(
-          (claim) =>
-            isTrue(conditionsIn(claim), 'Ready') &&
-            claim.metadata.annotations?.['karpenter.k8s.aws/tagged'] === 'true',
-        ),
-    60_000,
-  );
-
 describe('a launcher that traces', () => {
   const steps = ['admit', 'create-fleet', 'launch', 'register', 'initialize'];
 
@@ -50,7 +35,7 @@ describe('a launcher that traces', () => {
     const begunMs = self.clock.nowMs();
     self.launcher('one', { traces });
     await planned();
-    await tagged();
+    await self.launched();
     expect(spans.map(({ name }) => name).toSorted()).toEqual(steps.toSorted());
     const admit = spans.find(({ name }) => name === 'admit');
     for (const span of spans) {
@@ -73,7 +58,7 @@ describe('a launcher that traces', () => {
     await self.until('an instance', () => spans.some(({ name }) => name === 'create-fleet'));
     life.die();
     self.launcher('two', { traces });
-    await tagged();
+    await self.launched();
     const ids = new Map<string, Set<string>>();
     for (const { name, spanId } of spans) ids.set(name, (ids.get(name) ?? new Set()).add(spanId));
     expect([...ids].map(([name, of]) => [name, of.size]).toSorted()).toEqual(
@@ -85,22 +70,24 @@ describe('a launcher that traces', () => {
     const { traces } = await waiting();
     const written: Readonly<Record<string, string>>[] = [];
     const ports = self.ports();
+    const tagInstances: Cloud['tagInstances'] = (_ids, given) => {
+      written.push(given);
+      return tags.traceId in given
+        ? Promise.reject(new CloudError('denied', 'UnauthorizedOperation', 'no'))
+        : Promise.resolve();
+    };
     const cloud = new Proxy(ports.cloud, {
       get: (target, name) =>
         name === 'tagInstances'
-          ? (_ids: readonly string[], given: Readonly<Record<string, string>>) => {
-              written.push(given);
-              return tags.traceId in given
-                ? Promise.reject(new CloudError('denied', 'UnauthorizedOperation', 'no'))
-                : Promise.resolve();
-            }
+          ? tagInstances
           : (Reflect.get(target, name) as () => unknown).bind(target),
     });
     self.launcher('one', { traces, ports: { ...ports, cloud } });
     await planned();
-    await tagged();
-    // A claim that changes meanwhile is named once more.
+    await self.launched();
+    // It may be asked twice, before its watch shows that it is done.
     expect(written.slice(0, 2).map((given) => tags.traceId in given)).toEqual([true, false]);
+    expect(written[1]).toMatchObject({ [tags.nodeClaim]: expect.any(String) as string });
   });
 });
 
@@ -108,7 +95,7 @@ test('a launcher that traces nothing marks no claim', async () => {
   await waiting();
   self.launcher('one');
   await planned();
-  await tagged();
+  await self.launched();
   const [claim] = self.list(nodeClaims);
   expect(claim?.metadata.annotations).not.toHaveProperty([annotations.traceparent]);
 });

@@ -1,5 +1,5 @@
 import { annotations } from '@dovetail/core-api';
-import { type KubeApi, KubeError, kubeResources } from '@dovetail/core-ports';
+import { type KubeApi, KubeError, kubeResources, type Span } from '@dovetail/core-ports';
 import { expect, test } from 'vitest';
 
 import {
@@ -86,6 +86,34 @@ test('a command that is needed again at the second look is not told', async () =
   expect(await cluster.pass(60, () => solver.requests.length === 2, 500)).toBe(true);
   await cluster.pass(2);
   expect(await told('command')).toEqual([]);
+});
+
+test('a command is a trace of its own, and each node that it gives up another, linked to it', async () => {
+  await dearNodes('n1', 'n3');
+  const solver = replacements(cheaper);
+  const spans: Span[] = [];
+  const traces = { keeps: () => true, record: (span: Span) => void spans.push(span) };
+  reap({ config: { consolidation: 'all' }, traces });
+  const named = (name: string) => spans.filter((span) => span.name === name);
+  expect(await cluster.pass(60, () => solver.plans.length === 1, 1_000)).toBe(true);
+  expect(await cluster.pass(60, () => named('retire').length === 2, 1_000)).toBe(true);
+  const [command, ...others] = named('command');
+  expect([others, command?.parentId]).toEqual([[], undefined]);
+  const place = { traceId: command?.traceId, spanId: command?.spanId };
+  for (const root of named('retire')) {
+    expect(root).toMatchObject({
+      links: [place],
+      attributes: { 'dovetail.claim': expect.stringMatching(/^claim-n/) as string },
+    });
+    const steps = spans.filter(({ parentId }) => parentId === root.spanId);
+    expect(steps.map(({ name }) => name)).toEqual(['disrupt', 'drain', 'terminate']);
+    for (const { traceId, startMs, endMs } of steps) {
+      expect(traceId).toBe(root.traceId);
+      expect(startMs).toBeGreaterThanOrEqual(root.startMs);
+      expect(endMs).toBeLessThanOrEqual(root.endMs);
+    }
+  }
+  expect((await told('command')).map(({ traceId }) => traceId)).toEqual([place.traceId]);
 });
 
 test.each([

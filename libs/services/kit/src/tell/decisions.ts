@@ -4,8 +4,8 @@ import {
   publishDecision,
   recordSpan,
   spanOfDecision,
-  type TracedWork,
   tracedPlace,
+  type TracedWork,
 } from '@dovetail/contracts';
 import type { Log, LogFields } from '@dovetail/core-ports';
 

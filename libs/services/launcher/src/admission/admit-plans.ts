@@ -17,10 +17,10 @@ import {
 } from '@dovetail/core-ports';
 import { countMalformed, keepInHand, Wake } from '@dovetail/service-kit';
 
+import type { TracedPlan } from '../cluster/traced-plan.js';
 import type { BusTime } from '../tell/bus-time.js';
 import type { UntoldPlans } from '../tell/untold-plans.js';
 import type { Rounds } from './rounds.js';
-import type { TracedPlan } from '../cluster/traced-plan.js';
 
 /** The queue of plans, the rounds that judge them, and the most plans of a round. */
 export type AdmitPlansDeps = {

@@ -10,8 +10,8 @@ import type {
   Violation,
 } from '@dovetail/core-scheduling';
 
-import { reason } from './reason.js';
 import type { TracedPlan } from '../cluster/traced-plan.js';
+import { reason } from './reason.js';
 
 /**
  * A bin that holds: a node to launch under this name, its options narrowed to what may be launched

@@ -13,10 +13,10 @@ import {
 } from '@dovetail/service-kit';
 
 import { admissionText } from '../cluster/admission-mark.js';
+import { admitId, judging, type TracedPlan } from '../cluster/traced-plan.js';
 import type { Nominations, Nominee } from '../tell/nominations.js';
 import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
 import { ToldPods } from './told-pods.js';
-import { admitId, judging, type TracedPlan } from '../cluster/traced-plan.js';
 
 /**
  * Enough to see what the planner weighed; all of hundreds of options would make the message large.

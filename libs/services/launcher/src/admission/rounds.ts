@@ -19,6 +19,7 @@ import {
 import { groupBy, inParallel, Turns } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
+import { traceparentOfBin } from '../cluster/traced-plan.js';
 import type { AdmissionConfig } from '../config.js';
 import type { LauncherFeed } from '../tell/launcher-feed.js';
 import type { Checker } from './checker.js';
@@ -32,7 +33,6 @@ import { createPatiently } from './patient-create.js';
 import { PromiseWriter } from './promise-writer.js';
 import { reason } from './reason.js';
 import type { RoundReport } from './round-report.js';
-import { traceparentOfBin } from '../cluster/traced-plan.js';
 import { claimsOfPlan, repeatedVerdicts, verdictsOf } from './verdicts.js';
 
 /** The state, the checker, and the writers of a round. */

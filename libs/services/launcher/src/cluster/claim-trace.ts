@@ -3,7 +3,7 @@ import { annotations, type NodeClaim } from '@dovetail/core-api';
 import type { TracePlace } from '@dovetail/core-ports';
 import { conditionOf } from '@dovetail/service-kit';
 
-/** The place of a claim's admission in a trace. Undefined: it was not traced, or a person made it. */
+/** The place of a claim's admission in a trace. Undefined: not traced, or a person made it. */
 export const placeOfClaim = (claim: Pick<NodeClaim, 'annotations'>): TracePlace | undefined =>
   parseTraceparent(claim.annotations[annotations.traceparent]);
 

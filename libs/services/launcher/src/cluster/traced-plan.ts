@@ -1,8 +1,8 @@
 import {
   type Channel,
   type PlanMessage,
-  type TracedWork,
   tracedPlace,
+  type TracedWork,
   traceparentOf,
 } from '@dovetail/contracts';
 import type { TracePlace } from '@dovetail/core-ports';

@@ -14,9 +14,9 @@ import type { TokenBucket } from '@dovetail/service-kit';
 
 import type { LaunchConfig } from '../config.js';
 import { remedyOf, type Shortage, shortageOf } from './errors.js';
+import { type FleetCall, traceFleet, type Tracing } from './fleet-trace.js';
 import { carriedIds, fleetRequestOf, type LaunchIntent } from './intent.js';
 import { IntentNotes } from './intent-notes.js';
-import { type FleetCall, traceFleet, type Tracing } from './fleet-trace.js';
 import type { LaunchedInstance } from './pairing.js';
 import type { Templates } from './templates.js';
 

@@ -35,8 +35,6 @@ const sweepMsMax = 3_600_000;
 /** A template that was made is trusted to exist for this long; then EC2 is asked again. */
 const trustMs = 10 * 60_000;
 
-const userDataBytes = 'karpenter_ec2nodeclasses_userdata_bytes';
-
 /** The bytes that base64 text stands for. */
 const bytesOf = (base64: string): number => Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
 
@@ -87,7 +85,8 @@ export class Templates {
     const nodeclass = own[tags.nodeClass];
     if (nodeclass === undefined) return;
     this.#measured.add(nodeclass);
-    this.#deps.metrics.set(userDataBytes, bytesOf(userDataBase64), { nodeclass });
+    const bytes = bytesOf(userDataBase64);
+    this.#deps.metrics.set('karpenter_ec2nodeclasses_userdata_bytes', bytes, { nodeclass });
   }
 
   /** Says what was made, in the words of Karpenter before v0.32. */
@@ -132,7 +131,7 @@ export class Templates {
     for (const nodeclass of this.#measured) {
       if (classes.has(nodeclass)) continue;
       this.#measured.delete(nodeclass);
-      this.#deps.metrics.remove(userDataBytes, { nodeclass });
+      this.#deps.metrics.remove('karpenter_ec2nodeclasses_userdata_bytes', { nodeclass });
     }
     const inUse = this.#deps.unpaired.templates();
     this.#forgetIdle(inUse);

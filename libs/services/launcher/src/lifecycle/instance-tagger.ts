@@ -87,8 +87,8 @@ export class InstanceTagger {
   }
 
   /**
-   * Writes the names, and the id of the trace if the claim has one. A policy of an older release, or
-   * of Karpenter, does not allow that tag: names are then written without it.
+   * Writes the names, and the id of the trace if the claim has one. A policy of an older release,
+   * or of Karpenter, does not allow that tag: names are then written without it.
    */
   async #write(
     id: string,

@@ -5,6 +5,7 @@ import {
   type Bus,
   type Cloud,
   type KubeApi,
+  type KubeObject,
   kubeResources,
   noVitals,
   type Service,
@@ -12,6 +13,7 @@ import {
   type Traces,
 } from '@dovetail/core-ports';
 import { leaseLeadership } from '@dovetail/runtime';
+import { conditionsIn, isTrue } from '@dovetail/service-kit';
 import { catalogTypes } from '@dovetail/sim-cloud';
 import {
   clusterName,
@@ -149,6 +151,18 @@ export class LauncherStage extends Stage {
     return read?.ok === true && read.value.kind === 'set' && read.value.state.kind === 'admission'
       ? read.value.state.value
       : undefined;
+  }
+
+  /** Waits for a ready claim whose instance is named after it: the last that a launch does. */
+  launched(): Promise<boolean> {
+    const isDone = (claim: KubeObject): boolean =>
+      isTrue(conditionsIn(claim), 'Ready') &&
+      claim.metadata.annotations?.['karpenter.k8s.aws/tagged'] === 'true';
+    return this.until(
+      'a ready claim whose instance is named after it',
+      () => this.list(kubeResources.nodeClaims).some(isDone),
+      60_000,
+    );
   }
 
   /** A NodePool and its class, whose spec may differ from the default one. */

@@ -6,6 +6,7 @@ import {
   noVitals,
   type Service,
   type Stopper,
+  type Traces,
 } from '@dovetail/core-ports';
 import {
   conditionObjects,
@@ -52,6 +53,8 @@ export type ReaperOptions = {
   readonly serverClock?: ReaperDeps['serverClock'];
   /** Raised when the reaper is no longer the leader, before it can know. */
   readonly office?: Stopper;
+  /** Where its spans go; default: it traces nothing. */
+  readonly traces?: Traces;
 };
 export type RunningReaper = {
   readonly stop: Stopper;
@@ -113,7 +116,8 @@ export class ReaperStage extends Stage {
       this.stop.signal,
     );
     const config = { clusterName, ...defaultReaperConfig, ...options.config };
-    const reaper = createReaper(life.ports, config);
+    const traced = options.traces === undefined ? {} : { traces: options.traces };
+    const reaper = createReaper({ ...life.ports, ...traced }, config);
     void reaper.run(life.stop);
     return { stop: life.stop, life, reaper };
   }
