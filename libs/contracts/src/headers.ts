@@ -30,11 +30,11 @@ const mediaType = 'application/protobuf';
 export function headersFor(envelope: Envelope): Headers {
   return {
     'ce-specversion': '1.0',
-    'ce-id': printable(envelope.id),
-    'ce-source': printable(`/dovetail/${envelope.source.cluster}/${envelope.source.service}`),
+    'ce-id': headerValue(envelope.id),
+    'ce-source': headerValue(`/dovetail/${envelope.source.cluster}/${envelope.source.service}`),
     'ce-type': `dovetail.v1.${envelope.type}`,
     'ce-time': new Date(envelope.timeMs).toISOString(),
-    ...(envelope.subject === undefined ? {} : { 'ce-subject': printable(envelope.subject) }),
+    ...(envelope.subject === undefined ? {} : { 'ce-subject': headerValue(envelope.subject) }),
     'ce-datacontenttype': mediaType,
     'content-type': mediaType,
     ...(envelope.traceparent === undefined ? {} : { traceparent: envelope.traceparent }),
@@ -42,9 +42,11 @@ export function headersFor(envelope: Envelope): Headers {
 }
 
 /**
- * Header values are printable ASCII. CloudEvents escapes other characters as UTF-8 bytes in `%XX`.
+ * An attribute as the value of a header. These are printable ASCII: CloudEvents escapes a space, a
+ * double quote, a percent sign and all other characters as UTF-8 bytes in `%XX` (HTTP protocol
+ * binding 1.0.2, 3.1.3.2, which the binding for NATS follows).
  */
-const printable = (value: string): string =>
+export const headerValue = (value: string): string =>
   value
     .replace(/\p{Surrogate}/gu, '\u{fffd}')
-    .replace(/[^\x21-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part));
+    .replace(/[^\x21\x23\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part));
