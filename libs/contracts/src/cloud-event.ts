@@ -33,12 +33,15 @@ export function cloudEventOf(
   };
 }
 
-/** Headers carry other characters than printable ASCII as `%XX`. */
+/**
+ * Headers carry other characters than printable ASCII as `%XX`. Bytes that are no UTF-8 make no
+ * attribute, by the specification.
+ */
 function textOf(header: string | undefined): string | undefined {
   if (header === undefined || header === '') return undefined;
   try {
     return decodeURIComponent(header);
   } catch {
-    return header;
+    return undefined;
   }
 }

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest';
 
 import { cloudEventOf } from '../cloud-event.js';
 import { decodeDecision } from '../codec/index.js';
+import { headersFor, headerValue } from '../headers.js';
 import { type Decision, decisionKinds } from '../messages.js';
 import { streamName, streamSpecs, subjects } from '../subjects.js';
 import { publishDecision } from './decisions.js';
@@ -79,6 +80,29 @@ describe('the official package of CloudEvents', () => {
       data: { id: 'launch/größe 1', kind: 'launch', time: '2023-11-14T22:13:20.000Z' },
     });
   });
+});
+
+test.each([
+  // The example of the binding for NATS.
+  ['Euro € 😀', 'Euro%20%E2%82%AC%20%F0%9F%98%80'],
+  ['100% "quoted"', '100%25%20%22quoted%22'],
+  ['Pod/default/web-1', 'Pod/default/web-1'],
+])('the attribute %s is the header %s', (attribute, header) =>
+  expect(headerValue(attribute)).toBe(header),
+);
+
+test('a trace is an attribute of the event, too', () => {
+  const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
+  const source = { cluster: 'lab', service: 'solver' };
+  expect(headersFor({ id: 'a', source, type: 'Plan', timeMs: 0, traceparent })).toMatchObject({
+    traceparent,
+    'ce-traceparent': traceparent,
+  });
+});
+
+test.each([['%C0%A0'], ['%'], ['']])('the header %j is no attribute', (header) => {
+  const headers = { 'ce-id': header, 'ce-source': '/a', 'ce-type': 'b' };
+  expect(cloudEventOf({ headers }, decisionOf('launch'))).toBeUndefined();
 });
 
 test('headers that no service wrote make no event', () =>
