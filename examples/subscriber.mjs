@@ -3,7 +3,7 @@
 // node --import tsx --conditions=@dovetail/source examples/subscriber.mjs
 import { readFileSync } from 'node:fs';
 
-import { decisions } from '@dovetail/adapter-nats/decisions';
+import { decisions } from '@dovetail/client';
 
 const { NATS_URL = 'nats://127.0.0.1:4222', NATS_CREDENTIALS, CLUSTER_NAME = 'lab' } = process.env;
 const stop = new AbortController();

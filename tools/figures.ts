@@ -166,7 +166,7 @@ async function houseRows(): Promise<readonly Row[]> {
     return [...used].filter((to) => to !== name && names.has(to));
   });
   const knots = packages.flatMap((each) => knotsOf(arrowsOf(each)));
-  const apps = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console'];
+  const apps = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'sinks'];
   const closures = await Promise.all(apps.map(closureOf));
   return [
     ['knots, folders in them', `${knots.length}, ${sum(knots.map((knot) => knot.length))}`],

@@ -1,5 +1,5 @@
-// Makes an installable package from a library of this repository, the contracts or the reading of
-// NATS, or from the built command (apps/cli).
+// Makes an installable package from a library of this repository, the contracts or the client, or
+// from the built command (apps/cli).
 // Usage: tsx tools/pack.ts FOLDER   (the result is dist/packages/<last part of the name>; `npm
 // pack` it, or publish it)
 import { execFileSync } from 'node:child_process';
@@ -20,7 +20,7 @@ import {
 /** The libraries that others may install: each published entry, and its source. */
 const installable: Readonly<Record<string, { readonly entry: string; readonly source: string }>> = {
   'libs/contracts': { entry: '.', source: 'src/index.ts' },
-  'libs/adapters/nats': { entry: './decisions', source: 'src/decisions.ts' },
+  'libs/client': { entry: '.', source: 'src/index.ts' },
 };
 
 const packages = workspacePackages();
@@ -151,7 +151,9 @@ async function packLibrary(folder: string): Promise<void> {
   const published = {
     name,
     version: manifest.version,
+    description: manifest.description,
     license: 'Apache-2.0',
+    keywords: ['kubernetes', 'autoscaler', 'karpenter', 'ec2', 'nats'],
     type: 'module',
     exports: {
       [wanted.entry]: {
@@ -164,6 +166,8 @@ async function packLibrary(folder: string): Promise<void> {
   };
   writeFileSync(join(outDir, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);
   cpSync('LICENSE', join(outDir, 'LICENSE'));
+  cpSync(join(folder, 'README.md'), join(outDir, 'README.md'));
+  cpSync('proto/dovetail', join(outDir, 'proto', 'dovetail'), { recursive: true });
   process.stdout.write(`${name} ${manifest.version} is in ${outDir}: npm pack ./${outDir}\n`);
 }
 

@@ -8,7 +8,7 @@ import { hostname } from 'node:os';
 
 const page = 'docs/reference/settings.md';
 const chartNames = 'deploy/helm/dovetail/files/settings.json';
-const services = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console'];
+const services = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'sinks'];
 
 type Setting = {
   readonly flag: string;

@@ -12,6 +12,7 @@ type Versions = Readonly<Record<string, string>>;
 export type Manifest = {
   readonly name: string;
   readonly version: string;
+  readonly description?: string;
   readonly dependencies?: Versions;
   readonly devDependencies?: Versions;
 };

@@ -232,7 +232,7 @@ describe('from the unpacked image', () => {
     return;
   }
 
-  test.each(['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'cli'])(
+  test.each(['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'sinks', 'cli'])(
     '%s says its version',
     (program) =>
       expect(run(program, '--version')).toMatchObject({
@@ -242,7 +242,7 @@ describe('from the unpacked image', () => {
       }),
   );
 
-  test.each(['pod-watcher', 'solver', 'launcher', 'reaper', 'console'])(
+  test.each(['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'sinks'])(
     '%s waits for NATS, alive and not ready, and ends well when it is told to',
     async (service) => {
       const { child, url, said } = await start(service);

@@ -32,11 +32,12 @@ const programs = [
   'launcher',
   'reaper',
   'console',
+  'sinks',
   'cli',
   'highs-thread',
   'traces',
 ];
-const services = programs.slice(0, 5);
+const services = programs.slice(0, 6);
 const textIn = (file: string): string => readFileSync(join(app, file), 'utf8');
 
 /**

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
  * before it does anything, and names the setting, the value and the remedy.
  */
 const root = join(import.meta.dirname, '..', '..');
-const services = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console'] as const;
+const services = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'sinks'] as const;
 type Service = (typeof services)[number];
 
 function start(

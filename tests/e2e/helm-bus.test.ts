@@ -142,7 +142,7 @@ type Secret = { readonly data: Data };
     });
 
     test('has a key for each service and for readers, and users without a secret', () => {
-      const roles = ['console', 'launcher', 'pod-watcher', 'reader', 'reaper', 'solver'];
+      const roles = ['console', 'launcher', 'pod-watcher', 'reader', 'reaper', 'sinks', 'solver'];
       expect([...secrets.keys()].toSorted()).toEqual(
         [...roles, 'users'].map((role) => `dovetail-nats-${role}`).toSorted(),
       );

@@ -244,7 +244,16 @@ type Deployment = Rendered & {
       ({ kind, metadata }) => /Role$/.test(kind) && metadata.name.endsWith('-keys'),
     );
     expect(others).toEqual([]);
-    const names = ['pod-watcher', 'solver', 'launcher', 'reaper', 'reader', 'console', 'users'];
+    const names = [
+      'pod-watcher',
+      'solver',
+      'launcher',
+      'reaper',
+      'reader',
+      'console',
+      'sinks',
+      'users',
+    ];
     expect(role).toMatchObject({
       kind: 'Role',
       metadata: { namespace: 'dovetail' },

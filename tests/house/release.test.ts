@@ -57,7 +57,7 @@ describe('the release workflow', () => {
   test('publishes both charts, and every package that can be installed, each packed by its own target', () => {
     expect(text).toContain('for chart in dovetail-crd dovetail; do');
     expect(text).toContain(`for package in ${packageNames.join(' ')}; do`);
-    const folders = ['libs/contracts', 'libs/adapters/nats', 'apps/cli'];
+    const folders = ['libs/contracts', 'libs/client', 'apps/cli'];
     const targets = folders.map((folder) => {
       const { nx } = JSON.parse(textOf(`${folder}/package.json`)) as {
         readonly nx: {

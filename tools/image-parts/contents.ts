@@ -2,17 +2,9 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join, normalize } from 'node:path';
 
+const services = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'sinks'];
 /** The bundles of the image, each with its notices. `cli` has parts of its own beside it. */
-const programs = [
-  'pod-watcher',
-  'solver',
-  'launcher',
-  'reaper',
-  'console',
-  'cli',
-  'highs-thread',
-  'traces',
-];
+const programs = [...services, 'cli', 'highs-thread', 'traces'];
 
 /** The folder that becomes `/app` of the image. */
 export const imageFolder = 'dist/image';
@@ -25,7 +17,7 @@ const besides = ['LICENSE', 'tools/catalog/NOTICE', 'deploy/docker/package.json'
 
 /** Code with its source map: a stack trace of a minified line is of no use without. */
 const isCode = (file: string): boolean =>
-  /^(pod-watcher|solver|solver-worker|launcher|reaper|console|console-page|cli|cli-.+|highs-thread|traces)\.m?js(\.map)?$/.test(
+  /^(pod-watcher|solver|solver-worker|launcher|reaper|console|console-page|sinks|cli|cli-.+|highs-thread|traces)\.m?js(\.map)?$/.test(
     file,
   );
 

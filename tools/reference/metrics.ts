@@ -17,6 +17,7 @@ const services = {
   launcher: 'launcherMetrics',
   'pod-watcher': 'podWatcherMetrics',
   reaper: 'reaperMetrics',
+  sinks: 'sinksMetrics',
   solver: 'solverMetrics',
 } as const;
 /** The table of what every service writes (`libs/runtime`). */

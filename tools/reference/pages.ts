@@ -16,7 +16,7 @@ const read = (path: string): string =>
 const metricTables = [
   'libs/runtime/src/shell.ts',
   'libs/services/reaper/src/observe/metrics.ts',
-  ...['kit', 'console', 'launcher', 'pod-watcher', 'reaper', 'solver'].map(
+  ...['kit', 'console', 'launcher', 'pod-watcher', 'reaper', 'sinks', 'solver'].map(
     (service) => `libs/services/${service}/src/metrics.ts`,
   ),
 ];

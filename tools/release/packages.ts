@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /** The folders under dist/packages, each before those that need it. */
-export const packageNames = ['contracts', 'adapter-nats', 'cli'] as const;
+export const packageNames = ['contracts', 'client', 'cli'] as const;
 
 /** Packs the packages into the folder, installs them elsewhere, and runs what they hold. */
 export function packPackages(into: string, version: string): string {
@@ -23,8 +23,7 @@ export function packPackages(into: string, version: string): string {
     run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', ...archives]);
     const said = run(join(scratch, 'node_modules/.bin/dovetail'), ['--version']);
     if (said !== version) throw new Error(`the installed command says version ${said}`);
-    const imports =
-      "await import('@dovetail/contracts'), await import('@dovetail/adapter-nats/decisions')";
+    const imports = "await import('@dovetail/contracts'), await import('@dovetail/client')";
     run(process.execPath, ['--input-type=module', '--eval', imports]);
     return `${packageNames.map((name) => `@dovetail/${name}`).join(', ')} ${version}, installed in an empty folder`;
   } finally {

@@ -24,27 +24,33 @@ export const blobHeader = 'dovetail-content';
 const mediaType = 'application/protobuf';
 
 /**
- * CloudEvents 1.0 headers (NATS protocol binding, binary mode) and W3C `traceparent`. Drafts of the
- * binding differ in the header of the media type, so both have it.
+ * CloudEvents 1.0 headers and W3C `traceparent`. The binary mode of the NATS protocol binding is in
+ * its draft 1.0.3; the binding that was released, 1.0.2, knows no headers. Drafts differ in the
+ * header of the media type, so both have it.
  */
 export function headersFor(envelope: Envelope): Headers {
   return {
     'ce-specversion': '1.0',
-    'ce-id': printable(envelope.id),
-    'ce-source': printable(`/dovetail/${envelope.source.cluster}/${envelope.source.service}`),
+    'ce-id': headerValue(envelope.id),
+    'ce-source': headerValue(`/dovetail/${envelope.source.cluster}/${envelope.source.service}`),
     'ce-type': `dovetail.v1.${envelope.type}`,
     'ce-time': new Date(envelope.timeMs).toISOString(),
-    ...(envelope.subject === undefined ? {} : { 'ce-subject': printable(envelope.subject) }),
+    ...(envelope.subject === undefined ? {} : { 'ce-subject': headerValue(envelope.subject) }),
     'ce-datacontenttype': mediaType,
     'content-type': mediaType,
-    ...(envelope.traceparent === undefined ? {} : { traceparent: envelope.traceparent }),
+    ...(envelope.traceparent === undefined ? {} : traceOf(envelope.traceparent)),
   };
 }
 
+/** By its own name for tools of tracing, and as the extension of CloudEvents that it is. */
+const traceOf = (traceparent: string): Headers => ({ traceparent, 'ce-traceparent': traceparent });
+
 /**
- * Header values are printable ASCII. CloudEvents escapes other characters as UTF-8 bytes in `%XX`.
+ * An attribute as the value of a header. These are printable ASCII: CloudEvents escapes a space, a
+ * double quote, a percent sign and all other characters as UTF-8 bytes in `%XX` (3.1.3.2 of the
+ * bindings for HTTP and NATS).
  */
-const printable = (value: string): string =>
+export const headerValue = (value: string): string =>
   value
     .replace(/\p{Surrogate}/gu, '\u{fffd}')
-    .replace(/[^\x21-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part));
+    .replace(/[^\x21\x23\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part));

@@ -6,11 +6,13 @@ export {
   payloadOf,
   type Reader,
 } from './bus/channel.js';
+export * from './bus/dead-letters.js';
 export * from './bus/decisions.js';
 export * from './bus/planner.js';
 export * from './bus/records.js';
 export * from './bus/state.js';
 export * from './bus/work.js';
+export * from './cloud-event.js';
 export * from './codec/index.js';
 export * from './headers.js';
 export * from './limits.js';

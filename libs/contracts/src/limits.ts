@@ -27,6 +27,8 @@ export const limits = {
   workAgeMs: minuteMs,
   /** How long decisions can be read. */
   decisionAgeMs: 7 * 24 * 60 * minuteMs,
+  /** How long a decision that a sink could not deliver can be read: twice as long as others. */
+  deadLetterAgeMs: 14 * 24 * 60 * minuteMs,
   /** How long a plan can be made again. */
   recordAgeMs: 24 * 60 * minuteMs,
   /**
@@ -68,6 +70,7 @@ export const limits = {
   plansBytesMax: 128 * mebibyte,
   catalogBytesMax: 128 * mebibyte,
   decisionsBytesMax: 512 * mebibyte,
+  deadLettersBytesMax: 128 * mebibyte,
   blobsBytesMax: 128 * mebibyte,
   recordsBytesMax: 256 * mebibyte,
 } as const;

@@ -1,11 +1,19 @@
 import type { StreamSpec, WorkerSpec } from '@dovetail/core-ports';
 
 import { type DecisionKind, type StateKind, stateKinds } from './messages.js';
-import { streamName, type StreamRole, streamSpecs, subjects, workers } from './subjects.js';
+import {
+  deadLetterSpec,
+  streamName,
+  type StreamRole,
+  streamSpecs,
+  subjects,
+  workers,
+} from './subjects.js';
 
 /**
  * Who connects to the bus. `reader` is anyone who may read decisions, and nothing else. `console`
- * also follows the state feed, which names every pod and node, and writes nothing either.
+ * also follows the state feed, which names every pod and node, and writes nothing either. `sinks`
+ * reads decisions as a reader does, and keeps those that it cannot deliver in a stream of its own.
  */
 export const busRoles = [
   'pod-watcher',
@@ -14,6 +22,7 @@ export const busRoles = [
   'reaper',
   'reader',
   'console',
+  'sinks',
 ] as const;
 /** A client of the bus, by the part that it plays. */
 export type BusRole = (typeof busRoles)[number];
@@ -67,10 +76,11 @@ const toldBy: Readonly<Record<BusRole, readonly DecisionKind[]>> = {
   reaper: ['command', 'disrupt', 'interrupt', 'drain', 'terminate', 'collect'],
   reader: [],
   console: [],
+  sinks: [],
 };
 
-/** The roles that write nothing at all. */
-const readOnly: ReadonlySet<BusRole> = new Set(['reader', 'console']);
+/** The roles that write no message of the services. */
+const readOnly: ReadonlySet<BusRole> = new Set(['reader', 'console', 'sinks']);
 
 const nothing: Omit<BusRights, 'inbox'> = {
   makes: [],
@@ -104,6 +114,7 @@ export function busRights(cluster: string, role: BusRole): BusRights {
     reaper,
     reader,
     console: consoleRights,
+    sinks: sinksRights,
   };
   const own = ofRole[role](cluster);
   const told = toldBy[role].map((kind) => subjects.decisionsOfKind(cluster, kind));
@@ -161,7 +172,7 @@ const reaper = (cluster: string): Partial<BusRights> => ({
 
 const reader = (cluster: string): Partial<BusRights> => ({
   follows: streams(cluster, 'decisions'),
-  consumes: streams(cluster, 'decisions'),
+  consumes: streams(cluster, 'decisions', 'deadletters'),
   reads: streams(cluster, 'records'),
   hears: [subjects.decisionAll(cluster)],
 });
@@ -172,4 +183,13 @@ const reader = (cluster: string): Partial<BusRights> => ({
  */
 const consoleRights = (cluster: string): Partial<BusRights> => ({
   follows: streams(cluster, 'state', 'decisions'),
+});
+
+/**
+ * Its consumers are named by people's settings, so it has the rights of any client on the stream.
+ */
+const sinksRights = (cluster: string): Partial<BusRights> => ({
+  makes: [deadLetterSpec(cluster)],
+  consumes: streams(cluster, 'decisions'),
+  publishes: [subjects.deadLetterAll(cluster)],
 });

@@ -80,6 +80,9 @@ export const subjects = {
   recordPart: (cluster: string, id: string) =>
     `${root(cluster)}.record.v1.part.${subjectToken(id)}`,
   recordAll: (cluster: string) => `${root(cluster)}.record.v1.>`,
+  deadLetter: (cluster: string, sink: string, kind: string) =>
+    `${root(cluster)}.deadletter.v1.${subjectToken(sink)}.${subjectToken(kind)}`,
+  deadLetterAll: (cluster: string) => `${root(cluster)}.deadletter.v1.>`,
 } as const;
 
 /**
@@ -98,7 +101,7 @@ export const subjectOfRecord = (cluster: string, record: StateRecord): string =>
 
 /** The purpose of a stream. */
 export type StreamRole =
-  'state' | 'pending' | 'plans' | 'catalog' | 'decisions' | 'blobs' | 'records';
+  'state' | 'pending' | 'plans' | 'catalog' | 'decisions' | 'blobs' | 'records' | 'deadletters';
 
 /**
  * A stream's name. It holds the cluster's name, because one NATS account may carry several
@@ -108,9 +111,9 @@ export const streamName = (cluster: string, role: StreamRole): string =>
   `DOVETAIL_${role.toUpperCase()}_${subjectToken(cluster)}`;
 
 /**
- * All streams of a cluster. Roles that may (`busRights`) make the missing ones. Writers and readers
- * are listed in docs/contracts.md. Parts of large messages have a stream of their own, so that
- * queues and the public decisions never carry them.
+ * The streams that every cluster has. Roles that may (`busRights`) make the missing ones. Writers
+ * and readers are listed in docs/contracts.md. Parts of large messages have a stream of their own,
+ * so that queues and the public decisions never carry them.
  */
 export function streamSpecs(cluster: string): readonly StreamSpec[] {
   const named = (
@@ -138,6 +141,32 @@ export function streamSpecs(cluster: string): readonly StreamSpec[] {
     log('records', subjects.recordAll(cluster), recordAgeMs, limits.recordsBytesMax),
   ];
 }
+
+/**
+ * The stream of decisions that a sink could not deliver. The sinks make it; no other part needs it.
+ */
+export const deadLetterSpec = (cluster: string): StreamSpec => ({
+  name: streamName(cluster, 'deadletters'),
+  subjects: [subjects.deadLetterAll(cluster)],
+  keep: 'log',
+  maxAgeMs: limits.deadLetterAgeMs,
+  maxBytes: limits.deadLettersBytesMax,
+  duplicateWindowMs: limits.duplicateWindowMs,
+});
+
+/**
+ * The consumer of a sink. It reads all decisions, so that a change of its filters moves no place.
+ */
+export const sinkWorker = (
+  cluster: string,
+  sink: { readonly name: string; readonly inFlightMax: number; readonly from: 'first' | 'now' },
+): WorkerSpec => ({
+  stream: streamName(cluster, 'decisions'),
+  name: `sink-${subjectToken(sink.name)}`,
+  ackWaitMs: limits.ackWaitMs,
+  inFlightMax: sink.inFlightMax,
+  from: sink.from,
+});
 
 /** The one consumer of each queue. */
 export const workers = {

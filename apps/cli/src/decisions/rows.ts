@@ -1,4 +1,5 @@
-import type { Decision } from '@dovetail/contracts';
+import { type Decision, decisionJson } from '@dovetail/contracts';
+import { decisionWords } from '@dovetail/service-kit';
 
 import { type Layout, shortened } from '../layout/columns.js';
 
@@ -11,34 +12,16 @@ const widthMost = [20, 13, 40, 100, 12, 40, 32];
 /** A terminal that is narrower has no room for the 32 digits of a trace. */
 const tracedWidthLeast = 180;
 
-/** US dollars an hour, `~` before an estimate, `-` for decisions without a cost of their own. */
-export function priceOf({ priceMicrosPerHour, priceEstimated }: Decision): string {
-  return priceMicrosPerHour === undefined
-    ? '-'
-    : `${priceEstimated === true ? '~' : ''}${(priceMicrosPerHour / 1e6).toFixed(4)}`;
-}
-
-const poolOf = ({ pool }: Decision): string =>
-  pool === undefined ? '-' : pool.kind === 'NodePool' ? pool.name : `${pool.kind}/${pool.name}`;
 const timeOf = ({ atMs }: Decision): string => new Date(atMs).toISOString().replace(/\.\d+Z$/, 'Z');
 
-/**
- * The codes of why something was not done. A plan or an admission that leaves no pod out has the
- * reasons why its nodes are what they are, which would read as failures here.
- */
-function codesOf({ kind, reasons, facts }: Decision): readonly string[] {
-  const isDone = kind === 'admit' || (kind === 'plan' && facts['unplaced'] === '0');
-  return isDone ? [] : [...new Set(reasons.map(({ code }) => code))];
-}
-
 function cellsOf(decision: Decision): readonly string[] {
-  const codes = codesOf(decision);
+  const { pool, price, codes } = decisionWords(decision);
   return [
     timeOf(decision),
     decision.kind,
-    poolOf(decision),
+    pool,
     decision.summary,
-    priceOf(decision),
+    price,
     codes.length === 0 ? '-' : codes.join(','),
     decision.traceId ?? '-',
   ];
@@ -46,7 +29,7 @@ function cellsOf(decision: Decision): readonly string[] {
 
 /** One line for machines: the whole decision, with its time also as text. */
 export const jsonLine = (decision: Decision): string =>
-  `${JSON.stringify({ time: new Date(decision.atMs).toISOString(), ...decision })}\n`;
+  `${JSON.stringify(decisionJson(decision))}\n`;
 
 /** The place of the sentence, which shortens on a terminal. */
 const summaryColumn = 3;

@@ -1,7 +1,8 @@
 import type { Decision } from '@dovetail/contracts';
+import { decisionWords } from '@dovetail/service-kit';
 import { describe, expect, test } from 'vitest';
 
-import { jsonLine, priceOf, Table } from './rows.js';
+import { jsonLine, Table } from './rows.js';
 import { Selection } from './selection.js';
 
 const nowMs = Date.parse('2026-01-02T03:04:05.678Z');
@@ -135,7 +136,7 @@ describe('how they are shown', () => {
     [{ priceMicrosPerHour: 1_234_567 }, '1.2346'],
     [{ priceMicrosPerHour: 96_000, priceEstimated: true }, '~0.0960'],
   ])('a price of %j is %s', (price, shown) =>
-    expect(priceOf(decisionOf({ id: 'a', ...price }))).toBe(shown),
+    expect(decisionWords(decisionOf({ id: 'a', ...price })).price).toBe(shown),
   );
 
   test('a row has time, kind, pool, sentence, price and each reason once', () => {

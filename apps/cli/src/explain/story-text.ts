@@ -1,7 +1,7 @@
 import type { Decision } from '@dovetail/contracts';
 import { periodText } from '@dovetail/core-fleet/words';
+import { decisionWords } from '@dovetail/service-kit';
 
-import { priceOf } from '../decisions/rows.js';
 import { columns, type Layout } from '../layout/columns.js';
 import { alternativesOf, reasonsOf, type Story } from './story.js';
 
@@ -100,7 +100,7 @@ function historyText({ history }: Story, nowMs: number, layout: Layout): string 
   const rows = runs.map(({ last, times }) => [
     `${periodText(Math.max(0, nowMs - last.atMs))} ago`,
     last.kind,
-    priceOf(last),
+    decisionWords(last).price,
     times === 1 ? last.summary : `${String(times)} times: ${last.summary}`,
   ]);
   return `HISTORY\n${columns(['WHEN', 'KIND', 'PRICE $/H', 'SUMMARY'], rows, layout)}`;

@@ -17,7 +17,7 @@
   "VM_MEMORY_OVERHEAD_PERCENT" "settings.vmMemoryOverheadPercent" "RESERVED_ENIS" "settings.reservedENIs"
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" "settings.disableClusterStateObservability"
   "FEATURE_GATES" "settings.featureGates" "PAGE_PORT" "console.pagePort"
-  "OTEL_EXPORTER_OTLP_ENDPOINT" "otel.endpoint" -}}
+  "OTEL_EXPORTER_OTLP_ENDPOINT" "otel.endpoint" "SINKS" "sinks.list" "SINKS_FILE" "sinks.list" -}}
 {{- $fixed := list "HTTP_PORT" "LOG_LEVEL_FILE" "REPLICA_NAME" "LEASE_NAMESPACE" "TEST_CLOCK_FILE" -}}
 {{- $component := .component -}}
 {{- range $name, $value := .block.env -}}
@@ -31,7 +31,7 @@
 {{- $all := dict -}}
 {{- range $settings -}}{{- $all = merge $all . -}}{{- end -}}
 {{- $ofRuntime := "^(AWS_[A-Z0-9_]+|OTEL_[A-Z0-9_]+|NODE_(OPTIONS|EXTRA_CA_CERTS|DEBUG|TLS_REJECT_UNAUTHORIZED|USE_ENV_PROXY|USE_SYSTEM_CA)|SSL_CERT_(FILE|DIR)|TZ|UV_THREADPOOL_SIZE|(?i:https?_proxy|all_proxy|no_proxy))$" -}}
-{{- range $place, $known := dict "common" $all (printf (ternary "%s" "services.%s" (eq .component "console")) .component) (get $settings .component) -}}
+{{- range $place, $known := dict "common" $all (printf (ternary "%s" "services.%s" (has .component (list "console" "sinks"))) .component) (get $settings .component) -}}
 {{- range $name, $value := ternary $.root.Values.common.env $.values.env (eq $place "common") -}}
 {{- if not (or (hasKey $known $name) (regexMatch $ofRuntime $name)) -}}
 {{- $reader := ternary "no service reads" (printf "%s does not read" $component) (eq $place "common") -}}
@@ -81,11 +81,13 @@
 {{- end }}
 - { name: LOG_LEVEL_FILE, value: /etc/dovetail-logging/{{ .component }} }
 - { name: REPLICA_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
-{{- if and .root.Values.otel.endpoint (ne .component "console") }}
+{{- if and .root.Values.otel.endpoint (not (has .component (list "console" "sinks"))) }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ .root.Values.otel.endpoint | quote }} }
 {{- end }}
 {{- if eq .component "console" }}
 - { name: PAGE_PORT, value: {{ int .block.pagePort | quote }} }
+{{- else if eq .component "sinks" }}
+- { name: SINKS_FILE, value: /etc/dovetail-sinks/sinks.yaml }
 {{- else if ne .component "solver" }}
 - { name: LEASE_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
 - { name: LEASE_DURATION, value: {{ .root.Values.leaseDuration | quote }} }

@@ -100,7 +100,7 @@ securityContext: {{- toYaml . | nindent 2 }}
 {{- $ca := include "dovetail.busCaSecret" .root -}}
 {{- $tls := .root.Values.nats.tls -}}
 serviceAccountName: {{ include "dovetail.accountName" . }}
-automountServiceAccountToken: {{ not (has .component (list "solver" "console")) }}
+automountServiceAccountToken: {{ not (has .component (list "solver" "console" "sinks")) }}
 terminationGracePeriodSeconds: {{ int .block.terminationGracePeriodSeconds }}
 {{ include "dovetail.placement" . | trim }}
 {{- with include "dovetail.affinity" . | fromYaml }}
@@ -146,6 +146,9 @@ containers:
       {{- if $tls.clientSecret }}
       - { name: nats-client, mountPath: /etc/nats-client, readOnly: true }
       {{- end }}
+      {{- if eq .component "sinks" }}
+      - { name: sinks, mountPath: /etc/dovetail-sinks, readOnly: true }
+      {{- end }}
       {{- with .block.extraVolumeMounts }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
@@ -168,6 +171,10 @@ volumes:
   {{- if $tls.clientSecret }}
   - name: nats-client
     secret: { secretName: {{ $tls.clientSecret }} }
+  {{- end }}
+  {{- if eq .component "sinks" }}
+  - name: sinks
+    configMap: { name: {{ include "dovetail.serviceName" . }} }
   {{- end }}
   {{- with .block.extraVolumes }}
   {{- toYaml . | nindent 2 }}

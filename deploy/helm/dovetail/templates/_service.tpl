@@ -16,7 +16,7 @@ metadata:
   name: {{ include "dovetail.accountName" . }}
   namespace: {{ .root.Release.Namespace }}
   {{- include "dovetail.metadata" (merge (dict "annotations" (include "dovetail.accountAnnotations" . | fromYaml)) .) | nindent 2 }}
-# Each pod says itself whether it mounts the token; those of the solver and the console do not.
+# Each pod says itself whether it mounts the token; those of the solver, the console and the sinks do not.
 automountServiceAccountToken: false
 ---
 {{ end -}}
@@ -74,10 +74,13 @@ spec:
     - ports: [{ port: page, protocol: TCP }]
       from: {{- toYaml .values.allowFrom | nindent 8 }}
     {{- end }}
-  {{- if has .component (list "solver" "console") }}
-  # It talks to NATS alone, and sends traces.
+  {{- if or (has .component (list "solver" "console")) (and (eq .component "sinks") .values.allowTo) }}
+  # It talks to NATS alone, and sends traces; the sinks talk to their receivers.
   policyTypes: [Ingress, Egress]
   egress:
+    {{- if eq .component "sinks" }}
+    - to: {{- toYaml .values.allowTo | nindent 8 }}
+    {{- end }}
     - ports:
         {{- range include "dovetail.natsPorts" .root | splitList "," | uniq }}
         - { port: {{ . }}, protocol: TCP }

@@ -25,6 +25,7 @@ export const faults = {
   wrongLastSequence: 10_071,
   streamNameTaken: 10_058,
   storeFailed: 10_077,
+  consumerDiffers: 10_012,
 } as const;
 
 /** A fault that the API returned. `code` is JetStream's err_code. */

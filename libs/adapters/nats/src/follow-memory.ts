@@ -1,4 +1,4 @@
-import type { StreamPosition } from '@dovetail/core-ports';
+import type { FollowFrom, StreamPosition } from '@dovetail/core-ports';
 
 /** The stream's first and last sequence, as the server told them. */
 export type StreamEnds = { readonly firstSequence: number; readonly lastSequence: number };
@@ -58,10 +58,16 @@ export class FollowMemory {
   }
 
   /** The sequence to go on from; undefined when nothing was read yet. */
-  resumeFrom(from: 'now' | 'first' | 'last-per-subject'): number | undefined {
+  resumeFrom(from: FollowFrom): number | undefined {
+    if (typeof from === 'object') return this.#resumeFromPlace(from);
     if (from === 'now') return Math.max(this.#deliveredSequence, this.#startSequence) + 1;
     if (!this.caughtUp && this.#deliveredSequence === 0) return undefined;
     return this.#deliveredSequence + 1;
+  }
+
+  #resumeFromPlace(from: Extract<FollowFrom, object>): number | undefined {
+    if ('sequence' in from) return Math.max(this.#deliveredSequence + 1, from.sequence);
+    return this.#deliveredSequence === 0 ? undefined : this.#deliveredSequence + 1;
   }
 
   /** A message was delivered. `live`: its subject should stay in the stream until the next one. */

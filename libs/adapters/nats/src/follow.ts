@@ -67,7 +67,7 @@ export async function* follow(
   while (!stop.aborted) {
     const connection = await deps.link.connectionUnless(stop);
     if (connection === undefined) return;
-    const begun = await begin(deps, connection, plan.stream, memory);
+    const begun = await begin(deps, connection, { ...plan, from }, memory);
     if (begun === undefined) {
       await pause(250, stop);
       continue;
@@ -80,7 +80,9 @@ export async function* follow(
     }
     if (end.resume) continue;
     memory = undefined;
-    // The messages of a lost stream's successor were published after the loss.
+    // A place in the lost stream is none in its successor, whose messages were published after the
+    // loss.
+    if (typeof from === 'object') from = 'first';
     from = from === 'now' ? 'first' : from;
     yield { kind: 'reset', reason: end.reason };
   }
@@ -90,7 +92,7 @@ export async function* follow(
 async function begin(
   deps: FollowDeps,
   connection: NatsConnection,
-  stream: string,
+  { stream, from }: Pick<FollowPlan, 'stream' | 'from'>,
   memory: FollowMemory | undefined,
 ): Promise<{ memory: FollowMemory } | { reason: string } | undefined> {
   try {
@@ -110,6 +112,8 @@ async function begin(
         };
       return { memory };
     }
+    if (isBeyond(from, info.state.last_seq))
+      return { reason: `stream ${stream} was recreated: it has not come to that sequence` };
     return {
       memory: new FollowMemory({
         incarnation: info.created,
@@ -122,6 +126,10 @@ async function begin(
     return undefined;
   }
 }
+
+/** Whether a follower would begin at a sequence that a stream with this end cannot have had. */
+const isBeyond = (from: FollowFrom, lastSequence: number): boolean =>
+  typeof from === 'object' && 'sequence' in from && from.sequence > lastSequence + 1;
 
 /** The life of one consumer. */
 class Session {
@@ -286,6 +294,11 @@ class Session {
     const sequence = this.#memory.resumeFrom(from);
     if (sequence !== undefined)
       return { deliver_policy: 'by_start_sequence', opt_start_seq: sequence };
+    if (typeof from === 'object' && 'timeMs' in from)
+      return {
+        deliver_policy: 'by_start_time',
+        opt_start_time: new Date(from.timeMs).toISOString(),
+      };
     return { deliver_policy: from === 'first' ? 'all' : 'last_per_subject' };
   }
 }

@@ -33,21 +33,39 @@ export async function* work(
   spec: WorkerSpec,
   stop: StopSignal,
 ): AsyncGenerator<WorkItem> {
+  const place: Place = {};
   while (!stop.aborted) {
     const connection = await deps.link.connectionUnless(stop);
     if (connection === undefined) return;
-    if (!(await ensureConsumer(deps, connection, spec))) {
+    if (!(await ensureConsumer(deps, connection, { spec, place }))) {
       await pause(250, stop);
       continue;
     }
-    yield* pulling(deps, connection, spec, stop);
+    for await (const item of pulling(deps, connection, spec, stop)) {
+      place.reachedMs = item.message.timeMs;
+      yield item;
+    }
   }
+}
+
+/** When the last message that was delivered had been stored. */
+type Place = { reachedMs?: number };
+
+/**
+ * Where a consumer begins that is made now. One of a log that someone deleted goes on where it was:
+ * the stream still holds what was done, and may hold what was not. By time, because the sequences
+ * of a stream that is made again begin anew.
+ */
+function startOf(spec: WorkerSpec, { reachedMs }: Place): Readonly<Record<string, unknown>> {
+  if (spec.from !== undefined && reachedMs !== undefined)
+    return { deliver_policy: 'by_start_time', opt_start_time: new Date(reachedMs).toISOString() };
+  return { deliver_policy: spec.from === 'now' ? 'new' : 'all' };
 }
 
 async function ensureConsumer(
   deps: WorkDeps,
   connection: NatsConnection,
-  spec: WorkerSpec,
+  { spec, place }: { readonly spec: WorkerSpec; readonly place: Place },
 ): Promise<boolean> {
   const config = {
     durable_name: spec.name,
@@ -56,7 +74,7 @@ async function ensureConsumer(
     ack_wait: nanos(spec.ackWaitMs),
     max_ack_pending: spec.inFlightMax,
     max_deliver: -1,
-    deliver_policy: 'all',
+    ...startOf(spec, place),
     max_waiting: 512,
     ...(spec.filter === undefined ? {} : { filter_subject: spec.filter }),
   };
@@ -70,6 +88,7 @@ async function ensureConsumer(
     );
     return true;
   } catch (error) {
+    if (isThere(error)) return true;
     const missing = error instanceof ApiError && error.code === faults.streamNotFound;
     if (missing) await deps.remake(spec.stream).catch(() => undefined);
     else
@@ -80,6 +99,12 @@ async function ensureConsumer(
     return false;
   }
 }
+
+/** Whether the consumer exists and only began elsewhere, which no server changes. */
+const isThere = (error: unknown): boolean =>
+  error instanceof ApiError &&
+  error.code === faults.consumerDiffers &&
+  /(deliver policy|start (time|sequence)) can ?not be updated/.test(error.message);
 
 /** Pulls until the connection was lost or the consumer is gone. */
 async function* pulling(

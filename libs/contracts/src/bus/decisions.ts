@@ -1,4 +1,5 @@
 import type {
+  DeliveredMessage,
   FollowFrom,
   PublishAck,
   StopSignal,
@@ -8,7 +9,7 @@ import type {
 
 import { decodeDecision, encodeDecision } from '../codec/index.js';
 import { limits } from '../limits.js';
-import type { Decision, DecisionKind } from '../messages.js';
+import type { Decision, DecisionKind, Decoded } from '../messages.js';
 import { streamName, subjects } from '../subjects.js';
 import { traceparentOf } from '../traces.js';
 import { type Channel, payloadOf, post, type Reader } from './channel.js';
@@ -60,7 +61,9 @@ export type FollowDecisionsOptions = {
   readonly kinds?: readonly DecisionKind[];
   /**
    * `first`, the default: from the oldest decision kept (7 days). `now`: only new ones.
-   * `last-per-subject`: first the last decision of each kind and pool, then new ones.
+   * `last-per-subject`: first the last decision of each kind and pool, then new ones. `{ sequence
+   * }` or `{ timeMs }`: from there. A program that has kept the sequence of its last decision goes
+   * on with the one after it.
    */
   readonly from?: FollowFrom;
 };
@@ -99,13 +102,21 @@ export async function* followDecisions(
       continue;
     }
     const { subject, sequence, timeMs } = event.message;
-    const bytes = await payloadOf(reader, event.message);
-    const decoded = bytes.ok ? decodeDecision(bytes.value) : bytes;
+    const decoded = await decisionOf(reader, event.message);
     if (!decoded.ok)
       yield { kind: 'malformed', subject, sequence, field: decoded.field, reason: decoded.reason };
     else if (heard.isNew(decoded.value.id))
       yield { kind: 'decision', decision: decoded.value, sequence, timeMs };
   }
+}
+
+/** The decision of a message of the stream. Rejects with BusError if its parts cannot be had. */
+export async function decisionOf(
+  reader: Reader,
+  message: DeliveredMessage,
+): Promise<Decoded<Decision>> {
+  const bytes = await payloadOf(reader, message);
+  return bytes.ok ? decodeDecision(bytes.value) : bytes;
 }
 
 /**
@@ -115,18 +126,28 @@ export async function* followDecisions(
 const heardMax = 20_000;
 
 /** The ids of the last decisions, to recognise one that was published twice. */
-class HeardIds {
+export class HeardIds {
   /** In the order of their first occurrence. */
   readonly #ids = new Set<string>();
 
   /** Whether the id comes for the first time. It is remembered. */
   isNew(id: string): boolean {
-    if (this.#ids.has(id)) return false;
+    if (this.has(id)) return false;
+    this.add(id);
+    return true;
+  }
+
+  /** Whether the id was added before. */
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  /** Remembers the id, and forgets the oldest beyond the limit. */
+  add(id: string): void {
     this.#ids.add(id);
     for (const oldest of this.#ids) {
       if (this.#ids.size <= heardMax) break;
       this.#ids.delete(oldest);
     }
-    return true;
   }
 }

@@ -26,10 +26,16 @@ export type OutgoingMessage = {
 };
 
 /**
- * Where a follower begins: at the last message of each subject, at the stream's first message, or
- * at new messages only.
+ * Where a follower begins: at the last message of each subject, at the stream's first message, at
+ * new messages only, at a sequence, or at the first message that was stored at a time or later. A
+ * sequence beyond the next one belongs to a stream that was lost: it is told as `reset`.
  */
-export type FollowFrom = 'last-per-subject' | 'first' | 'now';
+export type FollowFrom =
+  | 'last-per-subject'
+  | 'first'
+  | 'now'
+  | { readonly sequence: number }
+  | { readonly timeMs: number };
 
 /** The stream's answer to a publish. `duplicate`: the stream already held a message of this id. */
 export type PublishAck = {
@@ -89,13 +95,22 @@ export type StreamSpec = {
   readonly duplicateWindowMs: number;
 };
 
-/** The consumer of a work stream. Its members compete for the deliveries. */
+/**
+ * The consumer of a stream. Its members compete for the deliveries. The bus keeps its place by
+ * name, so it goes on where it was. An ack ends a message of a work stream for all, and a message
+ * of a log for this consumer alone.
+ */
 export type WorkerSpec = {
   readonly stream: string;
   readonly name: string;
   readonly ackWaitMs: number;
   readonly inFlightMax: number;
   readonly filter?: string;
+  /**
+   * Where a consumer begins that the bus does not know yet: at the first message kept (default), or
+   * at new messages only. It counts no more once the consumer exists.
+   */
+  readonly from?: 'first' | 'now';
 };
 
 /** The kinds of a BusError. The remedy follows from the code. */

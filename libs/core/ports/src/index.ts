@@ -8,6 +8,7 @@ export * from './leadership.js';
 export * from './log.js';
 export * from './lp-solver.js';
 export * from './packing.js';
+export * from './receiver.js';
 export * from './resources.js';
 export * from './service.js';
 export * from './stopper.js';

@@ -18,6 +18,7 @@
  *   state feed equal to what it should say. `claimFacts` is the part of a decision that is about a
  *   claim, and `decisionOfPlan` makes that of a plan. `waitingWords` says why a pod waits.
  *   `countDisrupted` counts a claim that ends.
+ *   `decisionWords` are the parts of a decision in words.
  *   `aboutPod`, `aboutNode` and others are the subjects of Events.
  *
  * The folders `watch`, `work` and `write` do not know each other; `tell` uses `work`.
@@ -44,6 +45,7 @@ export * from './metrics.js';
 export * from './tell/about.js';
 export * from './tell/claim-facts.js';
 export * from './tell/count-text.js';
+export * from './tell/decision-words.js';
 export * from './tell/decisions.js';
 export * from './tell/disrupted.js';
 export * from './tell/event-recorder.js';

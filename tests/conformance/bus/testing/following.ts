@@ -57,6 +57,34 @@ export function following(at: Stage): void {
         't.log.a=3',
       ]);
     });
+    test('a log from a sequence, and from a time', async () => {
+      for (const text of ['1', '2', '3']) await put('t.log.a', text);
+      const all = follow('T_LOG', ['t.log.>'], 'first');
+      await all.until('caught up', (seen) => seen.includes('caught-up'));
+      const [, second] = all.events;
+      if (second?.kind !== 'message') throw new Error('the second event is no message');
+      const { sequence, timeMs } = second.message;
+      const bySequence = follow('T_LOG', ['t.log.>'], { sequence });
+      const rest = ['t.log.a=2', 't.log.a=3', 'caught-up'];
+      expect(await bySequence.until('the end', (seen) => seen.length >= 3)).toEqual(rest);
+      const byTime = follow('T_LOG', ['t.log.>'], { timeMs });
+      // Several may have been stored within that millisecond.
+      const seen = await byTime.until('the end', (each) => each.includes('caught-up'));
+      expect(seen.slice(-3)).toEqual(rest);
+      const next = follow('T_LOG', ['t.log.>'], { sequence: sequence + 2 });
+      await next.until('caught up', (each) => each.includes('caught-up'));
+      await put('t.log.a', '4');
+      expect(await next.until('the new one', (each) => each.length >= 2)).toEqual([
+        'caught-up',
+        't.log.a=4',
+      ]);
+    });
+    test('a log from a sequence that it never had begins with reset, and then all of it', async () => {
+      await put('t.log.a', '1');
+      const watcher = follow('T_LOG', ['t.log.>'], { sequence: 7 });
+      const seen = await watcher.until('the end', (each) => each.includes('caught-up'));
+      expect(seen).toEqual(['reset', 't.log.a=1', 'caught-up']);
+    });
     test('many last messages come whole', async () => {
       await Promise.all(
         Array.from({ length: 3_000 }, (_, index) =>

@@ -35,7 +35,8 @@ export type Stage = {
     rest?: Partial<Parameters<Bus['publish']>[0]>,
   ): ReturnType<Bus['publish']>;
   follow(stream: string, filters: readonly string[], from?: FollowFrom): Watcher;
-  member(on?: Bus): Member;
+  /** Works on the queue unless `spec` names another consumer. */
+  member(on?: Bus, spec?: WorkerSpec): Member;
 };
 
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,9 +1,10 @@
 /** The law of the Bus port for every implementation. It runs on the in-process bus and on NATS. */
-import type { Bus } from '@dovetail/core-ports';
+import type { Bus, WorkerSpec } from '@dovetail/core-ports';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 
 import { following } from './following.js';
 import { looking, publishing } from './publishing.js';
+import { readingLogs } from './reading-logs.js';
 import {
   type BusWorld,
   bytes,
@@ -20,9 +21,9 @@ import { asking, working } from './working.js';
 
 export type { BusWorld } from './stage.js';
 
-function memberOn(bus: Bus): Member {
+function memberOn(bus: Bus, spec: WorkerSpec): Member {
   const stop = new AbortController();
-  const items = bus.work(worker, stop.signal)[Symbol.asyncIterator]();
+  const items = bus.work(spec, stop.signal)[Symbol.asyncIterator]();
   return {
     next: async () => {
       const item = await items.next();
@@ -58,7 +59,7 @@ function stageOver(
     },
     put: (subject, text, rest = {}) => bus().publish({ subject, payload: bytes(text), ...rest }),
     follow: (stream, filters, from) => remembered(new Watcher(bus(), stream, filters, from)),
-    member: (on = bus()) => remembered(memberOn(on)),
+    member: (on = bus(), spec = worker) => remembered(memberOn(on, spec)),
   };
 }
 
@@ -86,6 +87,7 @@ export function busConformance(name: string, makeWorld: () => Promise<BusWorld>)
     });
     afterAll(() => world.close(), 30_000);
 
-    for (const group of [publishing, looking, following, working, asking]) group(stage);
+    for (const group of [publishing, looking, following, working, readingLogs, asking])
+      group(stage);
   });
 }

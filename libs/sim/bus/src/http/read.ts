@@ -55,7 +55,7 @@ class BusReader implements Bus {
     while (!stop.aborted) {
       const query = new URLSearchParams([
         ['stream', options.stream],
-        ['from', from],
+        ['from', typeof from === 'object' ? JSON.stringify(from) : from],
         ...options.filters.map((filter): [string, string] => ['filter', filter]),
       ]);
       const response = await this.#get(`/follow?${query.toString()}`).catch((error: unknown) =>
@@ -72,7 +72,7 @@ class BusReader implements Bus {
       yield* this.#events(response, stop);
       // The streams of an in-process bus end with its process, so a successor's messages are newer
       // than the loss.
-      from = from === 'now' ? 'first' : from;
+      from = from === 'last-per-subject' ? from : 'first';
     }
   }
 

@@ -62,8 +62,12 @@ async function answer(bus: Bus, request: IncomingMessage, response: ServerRespon
   }
 }
 
-const startOf = (text: string | null): FollowFrom =>
-  text === 'now' || text === 'last-per-subject' ? text : 'first';
+const startOf = (text: string | null): FollowFrom => {
+  if (text === 'now' || text === 'last-per-subject') return text;
+  const [, name, number] = /^\{"(sequence|timeMs)":(\d{1,15})\}$/.exec(text ?? '') ?? [];
+  if (name === 'sequence') return { sequence: Number(number) };
+  return name === 'timeMs' ? { timeMs: Number(number) } : 'first';
+};
 
 /** One line an event, for as long as the reader stays. */
 async function follow(

@@ -30,6 +30,12 @@ export function memoryBus(server: MemoryBusServer): Bus {
   return new MemoryBus(server);
 }
 
+/** As in NATS' adapter: the stream was made again since the sequence was noted. */
+const isBeyond = (from: FollowFrom, stream: MemoryStream): boolean =>
+  typeof from === 'object' &&
+  'sequence' in from &&
+  from.sequence > stream.position().lastSequence + 1;
+
 class MemoryBus implements Bus {
   readonly #server: MemoryBusServer;
   readonly #specs = new Map<string, StreamSpec>();
@@ -72,6 +78,11 @@ class MemoryBus implements Bus {
     while (!stop.aborted) {
       const stream = await this.#awaited(options.stream, stop);
       if (stream === undefined) return;
+      if (isBeyond(from, stream)) {
+        from = 'first';
+        yield { kind: 'reset', reason: `stream ${options.stream} was recreated` };
+        continue;
+      }
       const attachment = stream.attach(options.filters, from, this.#server.clock.nowMs());
       try {
         yield* this.#drained(options.stream, attachment, stop);
@@ -79,7 +90,7 @@ class MemoryBus implements Bus {
         stream.detach(attachment);
       }
       // All messages of a lost stream's successor were published after the loss.
-      from = from === 'now' ? 'first' : from;
+      from = from === 'last-per-subject' ? from : 'first';
     }
   }
 
@@ -117,13 +128,15 @@ class MemoryBus implements Bus {
 
   async *work(spec: WorkerSpec, stop: StopSignal): AsyncGenerator<WorkItem> {
     const { clock } = this.#server;
+    let reachedMs: number | undefined;
     while (!stop.aborted) {
       const stream = await this.#awaited(spec.stream, stop);
       if (stream === undefined) return;
       const { newestFirst } = this.#server;
       const lagMs = this.#server.lagMs(spec.stream);
-      const taken = take(stream, spec, { nowMs: clock.nowMs(), lagMs, newestFirst });
+      const taken = take(stream, spec, { nowMs: clock.nowMs(), lagMs, newestFirst, reachedMs });
       if ('message' in taken) {
+        reachedMs = taken.message.timeMs;
         yield workItem({ stream, spec, clock, reachable: () => this.#server.up }, taken);
         continue;
       }

@@ -84,7 +84,8 @@ export class MemoryBusServer {
   redeliver(): void {
     for (const stream of this.streams.values())
       for (const pending of stream.consumers.values())
-        for (const entry of pending.values()) entry.dueMs = this.clock.nowMs();
+        for (const entry of pending.values())
+          if (entry.dueMs !== Infinity) entry.dueMs = this.clock.nowMs();
     this.#wakeAll();
   }
 

@@ -32,6 +32,9 @@ export class Attachment {
   }
 }
 
+const isFrom = (from: Extract<FollowFrom, object>, message: StoredMessage): boolean =>
+  'sequence' in from ? message.sequence >= from.sequence : message.timeMs >= from.timeMs;
+
 /** A stream in memory, with those rules of a JetStream stream that the Bus ports show. */
 export class MemoryStream {
   spec: StreamSpec;
@@ -192,7 +195,9 @@ export class MemoryStream {
   *#startingWith(attachment: Attachment, from: FollowFrom): Iterable<StoredMessage> {
     for (const message of this.#messages.values()) {
       const last =
-        from === 'first' || this.#bySubject.get(message.subject)?.at(-1) === message.sequence;
+        typeof from === 'object'
+          ? isFrom(from, message)
+          : from === 'first' || this.#bySubject.get(message.subject)?.at(-1) === message.sequence;
       if (last && attachment.wants(message.subject)) yield message;
     }
   }

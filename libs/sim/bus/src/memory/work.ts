@@ -5,16 +5,39 @@ import { matchesSubject } from './subject-filter.js';
 
 type Pending = Map<number, { deliveries: number; dueMs: number }>;
 
-const consumerOf = (stream: MemoryStream, spec: WorkerSpec): Pending => {
+/**
+ * The consumer, made if it is missing, after what its worker has reached before. A message that is
+ * due at no time is done for it.
+ */
+const consumerOf = (
+  stream: MemoryStream,
+  spec: WorkerSpec,
+  { nowMs, reachedMs }: Pick<Delivery, 'nowMs' | 'reachedMs'>,
+): Pending => {
   const known = stream.consumers.get(spec.name);
   if (known !== undefined) return known;
   const made: Pending = new Map();
   stream.consumers.set(spec.name, made);
+  const beginsMs =
+    spec.from === undefined ? 0 : (reachedMs ?? (spec.from === 'now' ? Infinity : 0));
+  for (const { sequence, timeMs } of stream.messages(nowMs))
+    if (timeMs < beginsMs) made.set(sequence, { deliveries: 0, dueMs: Infinity });
   return made;
 };
 
+const isInFlight =
+  (nowMs: number) =>
+  ({ dueMs }: { readonly dueMs: number }): boolean =>
+    dueMs > nowMs && dueMs !== Infinity;
+
 /** When and how messages are delivered: so long after they were stored, and in which order. */
-type Delivery = { readonly nowMs: number; readonly lagMs: number; readonly newestFirst: boolean };
+type Delivery = {
+  readonly nowMs: number;
+  readonly lagMs: number;
+  readonly newestFirst: boolean;
+  /** When the last message that the worker got was stored. Undefined: it got none. */
+  readonly reachedMs?: number | undefined;
+};
 
 /**
  * The next message for a worker, or the time at which one that is with another worker is due again.
@@ -22,11 +45,11 @@ type Delivery = { readonly nowMs: number; readonly lagMs: number; readonly newes
 export function take(
   stream: MemoryStream,
   spec: WorkerSpec,
-  { nowMs, lagMs, newestFirst }: Delivery,
+  { nowMs, lagMs, newestFirst, reachedMs }: Delivery,
 ): { readonly message: StoredMessage; readonly deliveries: number } | { readonly dueMs: number } {
-  const pending = consumerOf(stream, spec);
+  const pending = consumerOf(stream, spec, { nowMs, reachedMs });
   let dueMs = Infinity;
-  const inFlight = [...pending.values()].filter((entry) => entry.dueMs > nowMs).length;
+  const inFlight = [...pending.values()].filter(isInFlight(nowMs)).length;
   const messages = stream.messages(nowMs);
   for (const message of newestFirst ? [...messages].reverse() : messages) {
     if (spec.filter !== undefined && !matchesSubject(spec.filter, message.subject)) continue;
@@ -72,7 +95,7 @@ export function workItem(
   return {
     message: taken.message,
     deliveries: taken.deliveries,
-    ack: () => run(() => stream.remove(sequence)),
+    ack: () => run(() => (stream.spec.keep === 'work' ? stream.remove(sequence) : due(Infinity))),
     nak: (delayMs) => run(() => due(delayMs)),
     working: () => run(() => due(spec.ackWaitMs)),
   };

@@ -1,0 +1,13 @@
+import type { Decision } from '@dovetail/contracts';
+import { decisionWords } from '@dovetail/service-kit';
+
+/**
+ * A decision in one line, in the words of `dovetail decisions`: kind, cluster and pool, the
+ * sentence, the price, and the codes of why something was not done.
+ */
+export function oneLine(decision: Decision, cluster: string): string {
+  const { pool, price, codes } = decisionWords(decision);
+  const about = pool === '-' ? cluster : `${cluster}, ${pool}`;
+  const facts = [...(price === '-' ? [] : [`$${price}/h`]), ...codes];
+  return [`${decision.kind} (${about}): ${decision.summary}`, ...facts].join(' · ');
+}
