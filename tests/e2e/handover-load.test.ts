@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import type { TwinInstance } from '@dovetail/test-support/cluster';
 import {
   type Handover,
@@ -10,6 +13,7 @@ import { realParts } from '@dovetail/test-support/real-parts';
 import { Users, waitingMost } from '@dovetail/test-support/users';
 import { Witness } from '@dovetail/test-support/witness';
 import { eventually, type TestWorld } from '@dovetail/test-support/world';
+import { type RunningPart, startPart } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
@@ -32,11 +36,37 @@ const overtakenMost = 3 * waitingMost;
  */
 const [roomShareMost, nodeMillicores] = [1.2, 4_000] as const;
 
+/** A line of `dovetail shadow -o json`. Prices are US dollars an hour. */
+type Compared = {
+  readonly karpenter: { readonly nodes: readonly object[]; readonly price: number };
+  readonly dovetail: { readonly podsUnplaced: number };
+};
+
+/** Starts `dovetail shadow` once Karpenter shows its prices. Returns once it watches. */
+async function startShadow({ at, metricsUrl }: Handover): Promise<RunningPart> {
+  // It writes them once a minute, from the first pool on.
+  const page = async (): Promise<string> => await (await fetch(metricsUrl)).text();
+  const priced = async (): Promise<boolean> => (await page()).includes('offering_price_estimate{');
+  await eventually("Karpenter's prices", priced, 180_000);
+  const logFile = join(at.lab.options.dir, 'logs', 'shadow.log');
+  const flags = ['--catalog', at.lab.options.region, '--prices', metricsUrl, '-o', 'json'];
+  return await startPart({
+    name: 'shadow',
+    command: process.execPath,
+    args: [join(at.lab.options.distDir, 'cli.js'), 'shadow', ...flags],
+    env: { KUBECONFIG: at.lab.kubeconfig },
+    logFile,
+    ready: async () => (await readFile(logFile, 'utf8')).includes('watching'),
+    readyDeadlineMs: 120_000,
+  });
+}
+
 describe.skipIf(parts === undefined)('a busy cluster that changes hands', () => {
   let at: TestWorld;
   let handover: Handover;
   let seen: Witness;
   let users: Users;
+  let shadow: RunningPart;
 
   beforeAll(async () => {
     if (parts === undefined) throw new Error('no Karpenter');
@@ -47,9 +77,10 @@ describe.skipIf(parts === undefined)('a busy cluster that changes hands', () => 
     await at.kube.putManifests(namedPool('busy', '720h', pool));
     await at.kubectl('wait', 'nodepool/busy', '--for=condition=Ready', '--timeout=90s');
     users = new Users(at, seen, 7);
-    await users.start();
+    shadow = await startShadow(handover);
   });
   afterAll(async () => {
+    await shadow?.stop();
     await users?.end();
     await seen?.close();
     await at?.close();
@@ -80,12 +111,29 @@ describe.skipIf(parts === undefined)('a busy cluster that changes hands', () => 
     expect(passed).toEqual([]);
   }
 
-  test('Karpenter runs it', async () => {
+  test('Karpenter runs it, and shadow compares each of its launches beside it', async () => {
+    await users.start();
     await users.more(8);
     await users.rest();
     await expectNoneRolledAndNoneTwice();
     expectEnoughForAll();
     expect(seen.claims.size).toBeGreaterThan(2);
+    const compared = async (): Promise<readonly Compared[]> =>
+      (await readFile(shadow.logFile, 'utf8'))
+        .split('\n')
+        .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Compared] : []));
+    await eventually('a comparison of each launch', async () => {
+      const launched = (await compared()).flatMap(({ karpenter }) => karpenter.nodes);
+      return launched.length === seen.claims.size;
+    });
+    for (const { karpenter, dovetail } of await compared()) {
+      expect(karpenter.price).toBeGreaterThan(0);
+      expect(dovetail.podsUnplaced).toBe(0);
+    }
+    await shadow.stop();
+    expect(await readFile(shadow.logFile, 'utf8')).toMatch(
+      new RegExp(`^${seen.claims.size} launches and 0 ends compared`, 'm'),
+    );
   });
 
   test('Dovetail takes it over while pods come and go', async () => {

@@ -29,6 +29,8 @@ export const handoverParts = {
 /** A cluster that Karpenter runs at first. At most one of the two runs it at any time. */
 export type Handover = {
   readonly at: TestWorld;
+  /** Karpenter's metrics. */
+  readonly metricsUrl: string;
   /** Ends Karpenter, as scaling its Deployment to 0 does. */
   readonly stopKarpenter: () => Promise<void>;
   readonly startKarpenter: () => Promise<void>;
@@ -53,6 +55,7 @@ export async function openHandover(program: KarpenterProgram): Promise<Handover>
   let isInstalled = false;
   return {
     at,
+    metricsUrl: `${karpenter.httpUrl ?? ''}/metrics`,
     stopKarpenter: () => karpenter.stop(),
     startKarpenter: () => karpenter.restart(),
     async startDovetail() {
