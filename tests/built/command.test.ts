@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { schemaFaults } from '@dovetail/test-support/schemas';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 
@@ -65,11 +66,72 @@ describe.each([...folders('tests/scenarios'), ...folders('examples')])(
       const result = JSON.parse(json.stdout) as Result;
       const status = result.unschedulable.length > 0 ? 2 : 0;
       expect([json.status, table.status]).toEqual([status, status]);
+      expect(schemaFaults('simulate', json.stdout)).toEqual([]);
       expect(result.newNodes.reduce((sum, node) => sum + node.pods.length, 0)).toBeGreaterThan(0);
       expect(table.stdout).toContain('INSTANCE TYPE');
     });
   },
 );
+
+/** A node that is far too large for its one pod. */
+const underUsed = `
+apiVersion: v1
+kind: Node
+metadata:
+  name: one
+  uid: one
+  labels:
+    karpenter.sh/nodepool: general
+    karpenter.sh/registered: 'true'
+    karpenter.sh/initialized: 'true'
+    karpenter.sh/capacity-type: on-demand
+    node.kubernetes.io/instance-type: m6g.4xlarge
+    topology.kubernetes.io/zone: us-east-1a
+    kubernetes.io/hostname: one
+    kubernetes.io/arch: arm64
+    kubernetes.io/os: linux
+status:
+  capacity: { cpu: '16', memory: 64Gi, pods: '100' }
+  allocatable: { cpu: '16', memory: 64Gi, pods: '100' }
+  conditions: [{ type: Ready, status: 'True' }]
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: only
+  ownerReferences: [{ apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: web, controller: true }]
+spec:
+  nodeName: one
+  containers: [{ name: main, image: x, resources: { requests: { cpu: 500m, memory: 1Gi } } }]
+status: { phase: Running }
+`;
+
+describe('the JSON has the published form', () => {
+  const outputOf = (...args: readonly string[]): string => simulate(...args, '-o', 'json').stdout;
+  test.each([
+    ['a pod that gets a node', 'simulate', ['-f', 'examples/web', '--explain', 'default/cache-0']],
+    ['a pod that gets none', 'simulate', ['-f', 'examples/mixed', '--explain', 'trainer-0']],
+    ['nothing to plan', 'simulate', ['-f', 'examples/web/nodepool.yaml']],
+  ] as const)('of %s', (_what, schema, args) =>
+    expect(schemaFaults(schema, outputOf(...args))).toEqual([]),
+  );
+
+  test('of what is not understood', () =>
+    expect(
+      schemaFaults(
+        'simulate',
+        outputOf('-f', fileOf('odd.yaml', 'kind: Deploymnt\n'), '-f', 'examples/web'),
+      ),
+    ).toEqual([]));
+
+  test('of a node that consolidation replaces', () => {
+    const pool = readFileSync(join(root, 'examples/web/nodepool.yaml'), 'utf8');
+    const world = `${pool.replace('WhenEmpty', 'WhenEmptyOrUnderutilized')}---${underUsed}`;
+    const json = outputOf('-f', fileOf('world.yaml', world), '--consolidate');
+    expect(schemaFaults('consolidate', json)).toEqual([]);
+    expect((JSON.parse(json) as { readonly commands: readonly object[] }).commands).toHaveLength(1);
+  });
+});
 
 test('YAML says what JSON says', () => {
   const [json, yaml] = ['json', 'yaml'].map((format) =>

@@ -1,22 +1,18 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-
-import { connectKubernetes } from '@dovetail/adapter-kubernetes/manifests';
 import type { KubeObject } from '@dovetail/core-ports';
 import { claims, instances, nodes, untilRunning } from '@dovetail/test-support/cluster';
+import {
+  conditionsOf,
+  type Handover,
+  handoverParts,
+  isOurs,
+  namedPool,
+  openHandover,
+  settled,
+} from '@dovetail/test-support/handover';
 import { podObject } from '@dovetail/test-support/placement';
 import { realParts } from '@dovetail/test-support/real-parts';
-import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
-import { eventually, openWorld, type TestWorld } from '@dovetail/test-support/world';
-import {
-  obtainControlPlane,
-  obtainKarpenter,
-  obtainKubectl,
-  obtainNatsServer,
-  type RunningPart,
-  startKarpenter,
-  startServices,
-} from '@dovetail/testbed';
+import { deploymentManifest } from '@dovetail/test-support/workload';
+import { eventually, type TestWorld } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
@@ -24,39 +20,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
  * docs/guides/migrate-from-karpenter.md says it. The launcher's own handover test compares fields
  * and lets virtual time pass; here both programs run, one at a time.
  */
-const root = join(import.meta.dirname, '..', '..');
-const parts = await realParts('handing a cluster over from Karpenter and back', {
-  plane: () => obtainControlPlane(),
-  karpenter: () => obtainKarpenter(),
-  kubectl: () => obtainKubectl(),
-  nats: () => obtainNatsServer(),
-});
+const parts = await realParts('handing a cluster over from Karpenter and back', handoverParts);
 
 /** A pool of machines that hold one pod of the tests each. */
 const pool = (name: string, expireAfter: string): string =>
-  poolManifest({ clusterName: 'lab', capacityTypes: ['spot'], vcpusMax: 4 })
-    .replace(
-      'kind: NodePool\nmetadata: { name: default }',
-      `kind: NodePool\nmetadata: { name: ${name} }`,
-    )
-    .replace('      requirements:', `      expireAfter: ${expireAfter}\n      requirements:`);
-
-async function applyKarpentersDefinitions(kubeconfigPath: string): Promise<void> {
-  if (parts === undefined) throw new Error('no Karpenter');
-  const quiet = (): undefined => undefined;
-  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-  const kube = connectKubernetes({ kubeconfigPath, log });
-  const folder = parts.karpenter.definitions;
-  for (const file of await readdir(folder))
-    await kube.putManifests(await readFile(join(folder, file), 'utf8'));
-}
+  namedPool(name, expireAfter, { capacityTypes: ['spot'], vcpusMax: 4 });
 
 /** The objects that must stay when the cluster changes hands, by their kind. */
 type Fleet = Readonly<Record<string, readonly string[]>>;
-
-const conditionsOf = (claim: KubeObject): readonly { type: string; status: string }[] =>
-  (claim['status'] as { conditions?: { type: string; status: string }[] } | undefined)
-    ?.conditions ?? [];
 
 async function fleet(at: TestWorld): Promise<Fleet> {
   return {
@@ -81,22 +52,9 @@ async function expectKept(at: TestWorld, before: Fleet, more: number): Promise<v
   }
 }
 
-const isOurs = ({ metadata }: KubeObject): boolean =>
-  Object.keys(metadata.annotations ?? {}).some((key) => key.startsWith('dovetail.sh/'));
-
 describe.skipIf(parts === undefined)('a cluster that changes hands', () => {
   let at: TestWorld;
-  let karpenter: RunningPart;
-  const services = (): readonly (readonly [string, RunningPart])[] =>
-    [...at.lab.parts].filter(([name]) => /^(pod-watcher|solver-\d+|launcher|reaper)$/.test(name));
-  const stopDovetail = async (): Promise<void> => {
-    for (const [name] of services()) at.lab.supervisor?.hold(name);
-    await Promise.all(services().map(([, part]) => part.stop()));
-  };
-  const startDovetail = async (): Promise<void> => {
-    await Promise.all(services().map(([, part]) => part.restart()));
-    for (const [name] of services()) at.lab.supervisor?.release(name);
-  };
+  let handover: Handover;
   const scale = async (name: string, replicas: number, all: number): Promise<void> => {
     await at.kubectl('scale', `deployment/${name}`, `--replicas=${replicas}`);
     await untilRunning(at, 'default', all, 120_000);
@@ -115,30 +73,11 @@ describe.skipIf(parts === undefined)('a cluster that changes hands', () => {
     );
     await untilRunning(at, 'default', all, 120_000);
   };
-  /** Waits until every claim is ready and every node open, as the guide says it before a change. */
-  const settled = (): Promise<unknown> =>
-    eventually('every claim to be ready, its instance named, and every node open', async () => {
-      const ready = (await claims(at)).every(
-        (claim) =>
-          claim.metadata.annotations?.['karpenter.k8s.aws/tagged'] === 'true' &&
-          conditionsOf(claim).some(({ type, status }) => type === 'Ready' && status === 'True'),
-      );
-      const open = (await nodes(at)).every(
-        ({ spec }) => spec?.unschedulable !== true && (spec?.taints ?? []).length === 0,
-      );
-      return ready && open;
-    });
 
   beforeAll(async () => {
     if (parts === undefined) throw new Error('no Karpenter');
-    at = await openWorld({
-      world: 'real',
-      servicesLeftOut: true,
-      prepare: applyKarpentersDefinitions,
-    });
-    karpenter = await startKarpenter(at.lab.options, parts.karpenter, at.lab);
-    at.lab.parts.set('karpenter', karpenter);
-    at.lab.supervisor?.hold('karpenter');
+    handover = await openHandover(parts.karpenter);
+    ({ at } = handover);
     // One machine that will expire soon, whose pool then makes no more.
     await at.kube.putManifests(pool('brief', '30m'));
     await at.kubectl('wait', 'nodepool/brief', '--for=condition=Ready', '--timeout=90s');
@@ -151,24 +90,17 @@ describe.skipIf(parts === undefined)('a cluster that changes hands', () => {
     await at.kubectl('wait', 'nodepool/steady', '--for=condition=Ready', '--timeout=90s');
     await at.kube.putManifests(deploymentManifest({ name: 'web', ...app, replicas: 2 }));
     await untilRunning(at, 'default', 3, 120_000);
-    await settled();
+    await settled(at);
   });
   afterAll(async () => at?.close());
 
   test('Dovetail takes over: it adds a machine, and leaves those of Karpenter as they are', async () => {
     const before = await fleet(at);
     expect(before['claims']).toHaveLength(3);
-    await karpenter.stop();
-    await at.kubectl(
-      'apply',
-      '--server-side',
-      '--force-conflicts',
-      '-f',
-      join(root, 'deploy/crds'),
-    );
-    await startServices(at.lab);
+    await handover.stopKarpenter();
+    await handover.startDovetail();
     await scale('web', 3, 4);
-    await settled();
+    await settled(at);
     await expectKept(at, before, 1);
     await eventually('the launch as a decision', () => at.decisions.of('launch').length > 0);
     for (const kind of ['disrupt', 'drain', 'terminate'] as const)
@@ -181,21 +113,21 @@ describe.skipIf(parts === undefined)('a cluster that changes hands', () => {
     );
     await interrupt(theirs, 4);
     expect((await instances(at)).length).toBe(4);
-    await settled();
+    await settled(at);
   });
 
   test('Karpenter takes back: it adds a machine, and leaves those of Dovetail as they are', async () => {
     const before = await fleet(at);
-    await stopDovetail();
-    await karpenter.restart();
+    await handover.stopDovetail();
+    await handover.startKarpenter();
     await scale('web', 4, 5);
-    await settled();
+    await settled(at);
     await expectKept(at, before, 1);
   });
 
   test('it ends and replaces an interrupted machine of Dovetail', async () => {
     await interrupt((await claims(at)).find(isOurs), 5);
-    await settled();
+    await settled(at);
   });
 
   test('Dovetail takes over again, and replaces the one machine of Karpenter that expires', async () => {
@@ -205,14 +137,14 @@ describe.skipIf(parts === undefined)('a cluster that changes hands', () => {
     );
     expect(brief.map(isOurs)).toEqual([false]);
     const gone = brief[0]?.metadata.uid ?? '';
-    await karpenter.stop();
-    await startDovetail();
+    await handover.stopKarpenter();
+    await handover.startDovetail();
     await at.kube.create(
       { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true },
       podObject('sign', { cpu: '2500m' }),
     );
     await untilRunning(at, 'default', 6, 120_000);
-    await settled();
+    await settled(at);
     await expectKept(at, before, 1);
     await at.lab.advanceClock(1_801_000);
     await eventually(

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { kubeResources } from '@dovetail/core-ports';
 import { pods } from '@dovetail/test-support/cluster';
 import { commandsOf, inShell } from '@dovetail/test-support/guide';
 import { deploymentManifest } from '@dovetail/test-support/workload';
@@ -52,6 +53,15 @@ describe('the commands of the migration guide', () => {
         .replace('namespace: default', 'namespace: kube-system')
         .replaceAll('app: karpenter', 'app.kubernetes.io/name: karpenter'),
     );
+    await shell('kubectl create namespace dovetail');
+    await at.kube.putManifests(
+      deploymentManifest({
+        name: 'dovetail-pod-watcher',
+        replicas: 2,
+        cpu: '100m',
+        memory: '64Mi',
+      }).replace('namespace: default', 'namespace: dovetail'),
+    );
     await eventually('a pod of Karpenter', async () => (await podsOfKarpenter()) === 1);
   });
   afterAll(async () => {
@@ -77,10 +87,31 @@ describe('the commands of the migration guide', () => {
     expect(await described()).not.toBe(theirs);
   });
 
+  test('end planning, and name the claims and nodes that are not finished', async () => {
+    const [end = '', lookAtClaims = '', lookAtNodes = ''] = goBack;
+    await at.kube.create(kubeResources.nodes, {
+      metadata: { name: 'closed', annotations: { 'dovetail.sh/placement-cordon': 'now' } },
+    });
+    await at.kube.create(kubeResources.nodeClaims, {
+      metadata: { name: 'under-way' },
+      spec: {
+        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        requirements: [{ key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] }],
+      },
+    });
+    await shell(end);
+    await eventually(
+      'no pod of pod-watcher',
+      async () => (await pods(at, 'dovetail')).length === 0,
+    );
+    expect((await shell(lookAtClaims)).trim()).toBe('under-way');
+    expect((await shell(lookAtNodes)).trim()).toBe('closed');
+  });
+
   test('give Karpenter its definitions back, and start it', async () => {
-    const [uninstall = '', look = '', restore = '', start = ''] = goBack;
+    const [, , , uninstall = '', look = '', restore = '', start = ''] = goBack;
     expect(uninstall).toContain('helm uninstall dovetail');
-    expect(goBack).toHaveLength(4);
+    expect(goBack).toHaveLength(7);
     expect(await shell(look)).toBe('');
     await shell(restore);
     expect(await described()).toBe(theirs);

@@ -6,7 +6,15 @@ import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js';
 const folder = join(import.meta.dirname, '..', '..', 'docs', 'reference', 'schemas');
 
 /** The names of the published schemas: files of docs/reference/schemas, without their version. */
-export type SchemaName = 'decision' | 'explain' | 'lab-instances' | 'replay' | 'status' | 'top';
+export type SchemaName =
+  | 'consolidate'
+  | 'decision'
+  | 'explain'
+  | 'lab-instances'
+  | 'replay'
+  | 'simulate'
+  | 'status'
+  | 'top';
 
 /** The schema, with every object closed, so that a field that it does not name is an error. */
 function closed(schema: unknown): unknown {

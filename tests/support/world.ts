@@ -39,7 +39,7 @@ export type TestWorld = {
    */
   applyScenario(name: string, files?: readonly string[]): Promise<void>;
   /** Sends an order or a question to the cloud twin (`/_twin/…`). */
-  cloud<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>;
+  cloud<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T>;
   list(
     resource: KubeResource,
     selection?: { namespace?: string; labelSelector?: string },
@@ -106,7 +106,7 @@ export async function openWorld(
 
 const cloudOf =
   (lab: Lab): TestWorld['cloud'] =>
-  async <T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> => {
+  async <T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T> => {
     const response = await fetch(`${lab.cloudUrl}/_twin/${path}`, {
       method,
       ...(body === undefined

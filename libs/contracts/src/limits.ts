@@ -60,6 +60,11 @@ export const limits = {
   planToldMs: 40_000,
   /** The failed attempts after which a batch ends with the decision `unschedulable`. */
   deliveriesMax: 3,
+  /**
+   * The longest that one message keeps an offering from being bought. A service that a thief has
+   * taken over could otherwise stop all launches for good by one.
+   */
+  avoidedMsMax: 24 * 60_000,
   /** The most alternatives in one decision. */
   alternativesMax: 20,
   // The most bytes of each stream on NATS' disk. Queues and logs drop their oldest message beyond

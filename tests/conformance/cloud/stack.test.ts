@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import {
+  declarationOf,
   forTests,
   isUnavailable,
   obtainGoProgram,
   obtainStackLinters,
+  obtainTerraformArguments,
   run,
 } from '@dovetail/testbed';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +20,41 @@ const terraform = join(folder, 'terraform');
 const terraformFiles = readdirSync(terraform).filter((file) => file.endsWith('.tf'));
 
 type Blocks = readonly Readonly<Record<string, unknown>>[];
-type TerraformFile = { readonly resource?: Blocks; readonly variable?: Blocks };
+type TerraformFile = {
+  readonly resource?: Blocks;
+  readonly data?: Blocks;
+  readonly variable?: Blocks;
+};
+
+type Resource = { readonly type: string; readonly name: string; readonly given: readonly string[] };
+
+const unquoted = (text: string): string => text.replaceAll('"', '');
+
+/** Every resource and data source, with the arguments that it is given. */
+const resourcesOf = (files: readonly TerraformFile[]): readonly Resource[] =>
+  (['resource', 'data'] as const).flatMap((kind) =>
+    files
+      .flatMap((file) => file[kind] ?? [])
+      .flatMap((block) => Object.entries(block))
+      .flatMap(([type, named]) =>
+        Object.entries(named as Readonly<Record<string, object>>).map(([name, body]) => ({
+          type: `${kind === 'data' ? 'data.' : ''}${unquoted(type)}`,
+          name: unquoted(name),
+          given: Object.keys(body).filter((key) => !/^__/.test(key)),
+        })),
+      ),
+  );
+
+const terraformPaths = terraformFiles.map((file) => join(terraform, file));
+const terraformText = terraformPaths.map((path) => readFileSync(path, 'utf8')).join('\n');
+
+async function terraformRead(python: string): Promise<readonly TerraformFile[]> {
+  const { stdout } = await run(python, ['-c', reader, ...terraformPaths], {
+    deadlineMs,
+    remedy: 'read what the parser prints',
+  });
+  return JSON.parse(stdout) as readonly TerraformFile[];
+}
 
 const reader = [
   'import hcl2, json, sys',
@@ -72,7 +108,30 @@ if (isUnavailable(eksctl))
   );
 });
 
+/** The resources and data sources of the module; a data source as `data.…`. */
+const terraformTypes = [
+  ...new Set(
+    [...terraformText.matchAll(/^(resource|data) "(\w+)"/gm)].map(
+      ([, kind, type]) => `${kind === 'data' ? 'data.' : ''}${type}`,
+    ),
+  ),
+];
+/** Arguments that Terraform itself reads. */
+const metaArguments: ReadonlySet<string> = new Set(['count', 'for_each', 'depends_on']);
+
+/** The arguments of a type by name, and whether each must be given. */
+function argumentsIn(declaration: string): ReadonlyMap<string, { readonly isRequired: boolean }> {
+  const [, config = ''] =
+    /^export interface \w+Config [^]*?\{\n([^]*?)^\}/m.exec(declaration) ?? [];
+  const found = config.matchAll(/#(\w+) \w+#\1\}\n[^]*?readonly \w+(\??):/g);
+  return new Map([...found].map(([, name = '', mark]) => [name, { isRequired: mark === '' }]));
+}
+
+const camel = (name: string): string =>
+  name.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
+
 const linters = await forTests(obtainStackLinters);
+const declared = await forTests(() => obtainTerraformArguments(terraformTypes));
 if (isUnavailable(linters)) {
   process.stdout.write(`LEFT OUT: cfn-lint and a parser of Terraform: ${linters.unavailable}\n`);
   test.skip(`cfn-lint: ${linters.unavailable}`, () => undefined);
@@ -97,16 +156,9 @@ if (isUnavailable(linters)) {
 
   describe('the Terraform module', () => {
     test('is in the language of Terraform, and makes what the template makes', async () => {
-      const paths = terraformFiles.map((file) => join(terraform, file));
-      const { stdout } = await run(linters.path, ['-c', reader, ...paths], {
-        deadlineMs,
-        remedy: 'read what the parser prints',
-      });
-      const files = JSON.parse(stdout) as readonly TerraformFile[];
-      const types = files
-        .flatMap(({ resource = [] }) => resource)
-        .flatMap((block) => Object.keys(block).map((type) => type.replaceAll('"', '')));
-      expect([...new Set(types)].toSorted()).toEqual([
+      const files = await terraformRead(linters.path);
+      const made = resourcesOf(files).flatMap(({ type }) => (/^data/.test(type) ? [] : [type]));
+      expect([...new Set(made)].toSorted()).toEqual([
         'aws_cloudwatch_event_rule',
         'aws_cloudwatch_event_target',
         'aws_eks_access_entry',
@@ -122,8 +174,7 @@ if (isUnavailable(linters)) {
       const variables = files
         .flatMap(({ variable = [] }) => variable)
         .flatMap((block) => Object.keys(block).map((name) => name.replaceAll('"', '')));
-      const text = paths.map((path) => readFileSync(path, 'utf8')).join('\n');
-      const used = [...text.matchAll(/\bvar\.(\w+)/g)].map(([, name]) => name ?? '');
+      const used = [...terraformText.matchAll(/\bvar\.(\w+)/g)].map(([, name]) => name ?? '');
       expect([...new Set(used)].toSorted()).toEqual(variables.toSorted());
     });
 
@@ -145,5 +196,56 @@ if (isUnavailable(linters)) {
         expect(wanted.filter((placeholder) => !values.includes(placeholder))).toEqual([]);
       },
     );
+  });
+}
+
+if (isUnavailable(linters) || isUnavailable(declared)) {
+  const why = [linters, declared].flatMap((each) => (isUnavailable(each) ? each.unavailable : []));
+  process.stdout.write(`LEFT OUT: the schema of Terraform's provider of AWS: ${why[0]}\n`);
+  test.skip(`the schema of Terraform's provider of AWS: ${why[0]}`, () => undefined);
+} else {
+  describe("Terraform's provider of AWS 6.25", () => {
+    const declarations = new Map(
+      terraformTypes.map((type) => [
+        type,
+        readFileSync(join(declared.folder, declarationOf(type)), 'utf8'),
+      ]),
+    );
+    /** The faults that the provider would find in the arguments of a resource. */
+    const faultsOf = ({ type, name, given }: Resource): readonly string[] => {
+      const known = argumentsIn(declarations.get(type) ?? '');
+      return [
+        ...given
+          .filter((each) => !known.has(each) && !metaArguments.has(each))
+          .map((each) => `${type}.${name} has no argument ${each}`),
+        ...[...known]
+          .filter(([each, { isRequired }]) => isRequired && !given.includes(each))
+          .map(([each]) => `${type}.${name} needs ${each}`),
+      ];
+    };
+
+    test('knows every argument that the module gives, and is given each that it needs', async () => {
+      const resources = resourcesOf(await terraformRead(linters.path));
+      expect(resources).toHaveLength([...terraformText.matchAll(/^(resource|data) "/gm)].length);
+      expect(resources.flatMap(faultsOf)).toEqual([]);
+    });
+
+    test('would refuse a misspelt argument, and one that is missing', () =>
+      expect(
+        faultsOf({ type: 'aws_sqs_queue_policy', name: 'it', given: ['queue_ulr', 'policy'] }),
+      ).toEqual([
+        'aws_sqs_queue_policy.it has no argument queue_ulr',
+        'aws_sqs_queue_policy.it needs queue_url',
+      ]));
+
+    test('has every attribute that the module reads', () => {
+      const read = terraformText.matchAll(/\b((?:data\.)?aws_\w+)\.\w+(?:\[[^\]]*\])?\.(\w+)/g);
+      const attributes = [...read].map(([, type = '', name = '']) => ({ type, name }));
+      expect(attributes.length).toBeGreaterThan(15);
+      const missing = attributes.filter(
+        ({ type, name }) => declarations.get(type)?.includes(` get ${camel(name)}()`) !== true,
+      );
+      expect(missing).toEqual([]);
+    });
   });
 }

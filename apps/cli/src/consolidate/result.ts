@@ -32,8 +32,12 @@ export type CommandResult = {
   readonly score: number;
 };
 
+/** The form of the commands, which docs/reference/schemas publishes. */
+const consolidateSchema = 'dovetail.sh/consolidate/v1';
+
 /** The commands in the form of `-o json` and `-o yaml`. Prices are US dollars per hour. */
 export type ConsolidationResult = {
+  readonly schema: typeof consolidateSchema;
   readonly commands: readonly CommandResult[];
   /** Nodes that stay whatever could be saved, with the reasons. */
   readonly stays: readonly { readonly node: string; readonly reasons: readonly string[] }[];
@@ -130,6 +134,7 @@ export function consolidationResultOf(
   const bound = of.bound.priceMicrosPerHour;
   const nodes = of.views.length;
   return {
+    schema: consolidateSchema,
     commands: commands.map(commandOf),
     ...leftAloneOf(found),
     cost: {

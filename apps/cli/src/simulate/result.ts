@@ -27,8 +27,12 @@ export type NewNodeResult = {
   readonly pods: readonly string[];
 };
 
+/** The form of a plan, which docs/reference/schemas publishes. */
+export const simulateSchema = 'dovetail.sh/simulate/v1';
+
 /** A plan in the form of `-o json` and `-o yaml`. */
 export type SimulationResult = {
+  readonly schema: typeof simulateSchema;
   readonly newNodes: readonly NewNodeResult[];
   readonly existingNodes: readonly { readonly name: string; readonly pods: readonly string[] }[];
   readonly unschedulable: readonly { readonly pod: string; readonly reasons: readonly Reason[] }[];
@@ -111,7 +115,7 @@ export function resultOf(
   plan: Plan,
   world: { readonly snapshot: Snapshot; readonly pods: readonly Pod[] },
   what: { readonly milliseconds: number },
-): Omit<SimulationResult, 'problems'> {
+): Omit<SimulationResult, 'schema' | 'problems'> {
   const names = new Map(world.pods.map((pod) => [pod.uid, podName(pod)]));
   const nameOf = (uid: string): string => names.get(uid) ?? uid;
   const namesOf = (uids: readonly string[]): readonly string[] => uids.map(nameOf).sort();

@@ -18,7 +18,7 @@ import { type Explanation, explanationOf, explanationText, podNamed } from './ex
 import { inventoryOf } from './kinds.js';
 import { addUnknownFields } from './misspelt.js';
 import { type PlanningInput, planningInputOf } from './planning-input.js';
-import { resultOf, type SimulationResult } from './result.js';
+import { resultOf, simulateSchema, type SimulationResult } from './result.js';
 import { tableOf } from './table.js';
 import { assumptionOf, whereaboutsOf, type WhereaboutsRequest } from './whereabouts.js';
 
@@ -225,6 +225,7 @@ async function simulated(
   );
   streams.progress('');
   const result: SimulationResult = {
+    schema: simulateSchema,
     ...resultOf(made, input, { milliseconds: planned.milliseconds }),
     problems: input.problems.all,
   };

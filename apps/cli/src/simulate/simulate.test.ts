@@ -25,6 +25,7 @@ describe('the result', () => {
     const result = resultOf(ran);
     expect(result.cost.gap === null || result.cost.gap >= 0).toBe(true);
     expect(result).toEqual({
+      schema: 'dovetail.sh/simulate/v1',
       problems: [],
       newNodes: [
         {

@@ -95,6 +95,19 @@ describe('the catalog', () => {
   });
 });
 
+describe('an offering is avoided', () => {
+  test.each([
+    ['for the time that was published', 180_000, 180_000],
+    ['for no longer than the limit, whoever asks for more', 1e12, limits.avoidedMsMax],
+  ])('%s', async (_sentence, askedMs, expectedMs) => {
+    const until = (ms: number) => ({ ...sampleUnavailable, untilMs: clock.nowMs() + ms });
+    await publishUnavailable(channel, until(askedMs), { generation: 'g' });
+    expect(await heard(followCatalog(channel, stop))).toEqual([
+      expect.objectContaining({ offering: until(expectedMs) }),
+    ]);
+  });
+});
+
 test('other work gets its turn while a large class is cut into parts', async () => {
   const [type] = sampleCatalog.instanceTypes;
   let nowMs = 0;

@@ -16,7 +16,7 @@ import {
 import { limits } from '../limits.js';
 import type { ClassCatalog, UnavailableOffering } from '../messages.js';
 import { streamName, subjects } from '../subjects.js';
-import { type Channel, post, type Reader } from './channel.js';
+import { type Channel, post } from './channel.js';
 import type { MalformedMessage } from './state.js';
 
 /** How long encoding goes on without a pause, in milliseconds: as the loops of the services do. */
@@ -145,9 +145,12 @@ export type CatalogEvent =
   | { readonly kind: 'reset'; readonly reason: string }
   | MalformedMessage;
 
-/** Reads one message of the catalog. */
+/**
+ * Reads one message of the catalog. An offering is avoided for no longer than `limits.avoidedMsMax`
+ * from `nowMs` on, even if the message asks for more.
+ */
 export function catalogEventOf(
-  cluster: string,
+  { cluster, nowMs }: { readonly cluster: string; readonly nowMs: number },
   message: { readonly subject: string; readonly payload: Uint8Array; readonly sequence: number },
 ): CatalogEvent {
   const { subject, sequence } = message;
@@ -170,7 +173,10 @@ export function catalogEventOf(
       field: 'classUid' in value ? 'classUid' : 'instanceType',
       reason: `the message belongs to ${own}`,
     };
-  if (!('classUid' in value)) return { kind: 'unavailable', offering: value, sequence };
+  if (!('classUid' in value)) {
+    const untilMs = Math.min(value.untilMs, nowMs + limits.avoidedMsMax);
+    return { kind: 'unavailable', offering: { ...value, untilMs }, sequence };
+  }
   return value.parts === 0
     ? { kind: 'class-gone', classUid: value.classUid, part: value.part, sequence }
     : { kind: 'class', part: value, sequence };
@@ -180,14 +186,16 @@ export function catalogEventOf(
  * Follows the catalog: all last messages, `caught-up`, then changes. Ends when `stop` is aborted.
  */
 export async function* followCatalog(
-  reader: Pick<Reader, 'bus' | 'cluster'>,
+  { bus, cluster, clock }: Pick<Channel, 'bus' | 'cluster' | 'clock'>,
   stop: StopSignal,
 ): AsyncGenerator<CatalogEvent> {
   const options = {
-    stream: streamName(reader.cluster, 'catalog'),
-    filters: [subjects.catalogAll(reader.cluster)],
+    stream: streamName(cluster, 'catalog'),
+    filters: [subjects.catalogAll(cluster)],
   };
-  for await (const event of reader.bus.follow(options, stop)) {
-    yield event.kind === 'message' ? catalogEventOf(reader.cluster, event.message) : event;
+  for await (const event of bus.follow(options, stop)) {
+    yield event.kind === 'message'
+      ? catalogEventOf({ cluster, nowMs: clock.nowMs() }, event.message)
+      : event;
   }
 }

@@ -1,3 +1,4 @@
+import { limits } from '@dovetail/contracts';
 import { defaultPlanOptions } from '@dovetail/core-scheduling';
 
 /** The launcher's settings. All times are in milliseconds. */
@@ -167,7 +168,7 @@ const launch: LaunchConfig = {
   // Karpenter's (pkg/cache: unavailable offerings for 3 minutes); it does not double the time.
   avoidMs: 3 * minute,
   // Three doublings. Longer would miss capacity that came back; shorter asks in vain more often.
-  avoidMaxMs: 24 * minute,
+  avoidMaxMs: limits.avoidedMsMax,
   // The mutating bucket that Karpenter's kwok provider assumes of EC2: 5 a second, 50 at once.
   callsPerSecond: 5,
   callsBurst: 50,

@@ -121,8 +121,8 @@ export class SolverEngine {
 
   /** Applies an event of the catalog stream. */
   catalog(event: FollowEvent): void {
-    const seen =
-      event.kind === 'message' ? catalogEventOf(this.#options.cluster, event.message) : event;
+    const now = { cluster: this.#options.cluster, nowMs: this.#options.nowMs() };
+    const seen = event.kind === 'message' ? catalogEventOf(now, event.message) : event;
     if (seen.kind === 'malformed') this.#options.onMalformed?.(seen);
     if (seen.kind === 'malformed') this.#mirror.countMalformed(`catalog.${seen.field}`);
     this.#mirror.catalog.apply(seen);

@@ -8,7 +8,7 @@ import type { LabOptions } from './options.js';
 
 /**
  * Starts Karpenter's AWS controller against the cloud twin. Returns when it reports that it is
- * ready. Its clock is the machine's, so it does not follow the lab's.
+ * ready. Its metrics are at `httpUrl`. Its clock is the machine's, so it does not follow the lab's.
  */
 export async function startKarpenter(
   options: LabOptions,
@@ -16,7 +16,7 @@ export async function startKarpenter(
   at: { readonly kubeconfig: string; readonly cloudUrl: string },
 ): Promise<RunningPart> {
   const [health, metrics] = [await freePort(), await freePort()];
-  return startPart({
+  const part = await startPart({
     name: 'karpenter',
     command: program.path,
     args: [],
@@ -41,4 +41,5 @@ export async function startKarpenter(
     ready: async () => (await httpRequest(`http://127.0.0.1:${health}/readyz`)).status === 200,
     readyDeadlineMs: 120_000,
   });
+  return Object.assign(part, { httpUrl: `http://127.0.0.1:${metrics}` });
 }

@@ -16,6 +16,11 @@ export type GoBuild = {
   readonly stamps?: readonly string[];
   /** Versions for modules that the required one leaves to be replaced. */
   readonly replaces?: (requires: readonly GoRequirement[]) => Readonly<Record<string, string>>;
+  /**
+   * The Go that builds them, such as `go1.26.10`, if it must be a newer one than that on PATH. That
+   * one then fetches it from the module proxy.
+   */
+  readonly toolchain?: string;
   /** The programs and the time that they take, for the progress line. */
   readonly effort: string;
   readonly remedy: string;
@@ -32,6 +37,11 @@ const fetchDeadlineMs = 10 * 60_000;
 // These override the user's Go settings. The programs are static, so they still run after an
 // upgrade of the system's libraries.
 const goEnv = { CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-mod=mod', GO111MODULE: 'on' } as const;
+
+const envOf = ({ toolchain }: GoBuild): Readonly<Record<string, string>> => ({
+  ...goEnv,
+  ...(toolchain === undefined ? {} : { GOTOOLCHAIN: toolchain }),
+});
 
 /**
  * Builds the programs into a folder. Returns the folder of the module's own files. Throws
@@ -50,8 +60,9 @@ export async function buildGo(build: GoBuild, folder: string): Promise<string> {
     const { goModFile, moduleFolder } = await fetchModule(build, source);
     await writeFile(join(source, 'go.mod'), await goModOf(build, source, goModFile));
     await writeFile(join(source, 'tools.go'), toolsGoText(packages));
-    const command = { cwd: source, env: goEnv, deadlineMs: fetchDeadlineMs, remedy };
-    await run('go', ['mod', 'tidy'], command);
+    const command = { cwd: source, env: envOf(build), deadlineMs: fetchDeadlineMs, remedy };
+    // -e: a module that only the tests of a package need may be missing. The build names any other.
+    await run('go', ['mod', 'tidy', '-e'], command);
     await compile(build, source, folder);
     return moduleFolder;
   } finally {
@@ -60,10 +71,11 @@ export async function buildGo(build: GoBuild, folder: string): Promise<string> {
 }
 
 async function fetchModule(
-  { module, remedy }: GoBuild,
+  build: GoBuild,
   source: string,
 ): Promise<{ readonly goModFile: string; readonly moduleFolder: string }> {
-  const command = { cwd: source, env: goEnv, deadlineMs: fetchDeadlineMs, remedy };
+  const { module, remedy } = build;
+  const command = { cwd: source, env: envOf(build), deadlineMs: fetchDeadlineMs, remedy };
   const named = `${module.path}@${module.version}`;
   const { stdout } = await run('go', ['mod', 'download', '-json', named], command);
   const { GoMod: goModFile, Dir: moduleFolder } = JSON.parse(stdout) as {
@@ -73,12 +85,9 @@ async function fetchModule(
   return { goModFile, moduleFolder };
 }
 
-async function goModOf(
-  { module, replaces, remedy }: GoBuild,
-  source: string,
-  goModFile: string,
-): Promise<string> {
-  const command = { cwd: source, env: goEnv, deadlineMs: fetchDeadlineMs, remedy };
+async function goModOf(build: GoBuild, source: string, goModFile: string): Promise<string> {
+  const { module, replaces, remedy } = build;
+  const command = { cwd: source, env: envOf(build), deadlineMs: fetchDeadlineMs, remedy };
   const parsed = await run('go', ['mod', 'edit', '-json', goModFile], command);
   const goMod = JSON.parse(parsed.stdout) as GoMod;
   return goModText({ go: goMod.Go, requires: module, replaces: replaces?.(goMod.Require) ?? {} });
@@ -86,7 +95,7 @@ async function goModOf(
 
 async function compile(build: GoBuild, source: string, folder: string): Promise<void> {
   const { title, packages, remedy, stamps = [], log } = build;
-  const command = { cwd: source, env: goEnv, deadlineMs: buildDeadlineMs, remedy };
+  const command = { cwd: source, env: envOf(build), deadlineMs: buildDeadlineMs, remedy };
   const { stdout } = await run('go', ['list', '-deps', ...packages], command);
   const total = stdout.trim().split('\n').length;
   log(`${title}: compiling ${build.effort}`);

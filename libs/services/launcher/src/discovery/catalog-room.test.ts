@@ -18,7 +18,10 @@ async function told(): Promise<ReadonlySet<string>> {
   const uids = new Set<string>();
   for (const subject of held.keys()) {
     const message = await self.bus.lastMessage(stream, subject);
-    const event = message === undefined ? undefined : catalogEventOf(clusterName, message);
+    const event =
+      message === undefined
+        ? undefined
+        : catalogEventOf({ cluster: clusterName, nowMs: 0 }, message);
     if (event?.kind === 'class') uids.add(event.part.classUid);
   }
   return uids;

@@ -63,7 +63,7 @@ const learnMs = 2_000;
  * Fewer looks at once would let slow classes hold up the others.
  */
 const looksMax = 1_000;
-/** A catalog of three megabytes is encoded and sent as a whole; more at once would take memory. */
+/** A catalog of a region's types is some 230 kB, and its encoding keeps the loop busy. */
 const publishesMax = 4;
 
 /** Keeps the status and the catalog of each class equal to AWS, each at its own pace. */
