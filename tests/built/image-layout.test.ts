@@ -128,6 +128,9 @@ async function start(
     HTTP_HOST: '127.0.0.1',
     HTTP_PORT: String(port),
     ...(service === 'solver' ? {} : { KUBECONFIG: '/tmp/kubeconfig' }),
+    ...(service === 'sinks'
+      ? { SINKS: '{sinks: [{name: audit, webhook: {url: "http://127.0.0.1:1/"}}]}' }
+      : {}),
     ...(['launcher', 'reaper'].includes(service)
       ? { AWS_REGION: 'us-west-2', AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }
       : {}),
