@@ -33,7 +33,8 @@ export class StandingKube {
 
   readonly api: ReaperKube = {
     watch: (options, stop) => this.#watch(options, stop),
-    list: (resource) => this.#called('list', resource, () => this.#of(resource)),
+    list: (resource, { fieldSelector } = {}) =>
+      this.#called('list', resource, () => this.#of(resource).filter(selected(fieldSelector))),
     get: (ref) =>
       this.#called('get', ref.resource, () =>
         this.#of(ref.resource).find(({ metadata }) => metadata.name === ref.name),
@@ -103,6 +104,13 @@ export class StandingKube {
       } else await new Promise<void>((resolve) => (wake = resolve));
     }
   }
+}
+
+/** Pods by their node, the one selector that the reaper lists by. */
+function selected(fieldSelector: string | undefined): (object: KubeObject) => boolean {
+  const [, nodeName] = /^spec\.nodeName=(.+)$/.exec(fieldSelector ?? '') ?? [];
+  if (nodeName === undefined) return () => true;
+  return ({ spec }) => (spec as { readonly nodeName?: string }).nodeName === nodeName;
 }
 
 /** A merge patch (RFC 7386). */
