@@ -1,4 +1,4 @@
-import { appendFile, mkdir } from 'node:fs/promises';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 
@@ -9,6 +9,9 @@ export type Table = {
   readonly rows: readonly (readonly (string | number)[])[];
   readonly summary: readonly string[];
 };
+
+/** Kept after those of earlier runs, or alone: written anew as a long run goes on. */
+export type Keeping = 'after' | 'alone';
 
 const folder = join(import.meta.dirname, '..', 'results');
 
@@ -34,16 +37,19 @@ function tableText({ title, columns, rows, summary }: Table): string {
 }
 
 /**
- * Prints the table. With KEEP_RESULTS=1 it is also appended to `tests/results/<name>.md`, with the
- * day and the machine.
+ * Prints the table. With KEEP_RESULTS=1 it is also kept in `tests/results/<name>.md`, with the day
+ * and the machine.
  */
-export async function keepTable(name: string, table: Table): Promise<void> {
+export async function keepTable(
+  name: string,
+  table: Table,
+  keeping: Keeping = 'after',
+): Promise<void> {
   process.stdout.write(`\n${tableText(table)}\n`);
   if (process.env['KEEP_RESULTS'] !== '1') return;
   const when = `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${cpus().length} cores, Node.js ${process.version}`;
   await mkdir(folder, { recursive: true });
-  await appendFile(
-    join(folder, `${name}.md`),
-    `\n${tableText({ ...table, title: `${table.title}: ${when}` })}`,
-  );
+  const text = tableText({ ...table, title: `${table.title}: ${when}` });
+  const file = join(folder, `${name}.md`);
+  await (keeping === 'alone' ? writeFile(file, text) : appendFile(file, `\n${text}`));
 }

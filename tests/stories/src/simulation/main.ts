@@ -70,13 +70,20 @@ async function main(): Promise<void> {
     say(
       `seed ${String(story)}: ${String(lines.length)} lines, ${found} (${sum.hours.toFixed(1)} h in ${String(seconds)} s)`,
     );
+    if (breaches.length > 0) process.exitCode = 1;
+    // Kept after each story: a run of many hours that is cut off has a report of what it played.
+    await keepSum({ seed, hours, world: read.settings.world }, sum, performance.now() - startedMs);
     if (breaches.length === 0) continue;
     await tellShort(lines, world);
     say(`FAILED: story of seed ${String(story)}, ${String(each)} h: ${breaches.join('; ')}`);
     break;
   }
-  await keepSum({ seed, world: read.settings.world }, sum, performance.now() - startedMs);
+  const broken = brokenSoFar();
+  say(`${String(sum.played - broken)} passed, ${String(broken)} failed`);
 }
+
+/** One once a story has broken something: it is the last one. */
+const brokenSoFar = (): number => (process.exitCode === 1 ? 1 : 0);
 
 /** All stories so far together. */
 type Sum = { played: number; hours: number; lines: number; tally: Tally };
@@ -87,24 +94,30 @@ const titles: Readonly<Record<keyof typeof worlds, string>> = {
   keeping: 'Random stories of a cluster that is kept cheap',
 };
 
-/**
- * Tells all that was played, and keeps it with KEEP_RESULTS=1. The last line counts the stories.
- */
-async function keepSum(
-  { seed, world }: { readonly seed: number; readonly world: keyof typeof worlds },
-  { played, hours, lines, tally }: Sum,
-  tookMs: number,
-): Promise<void> {
-  const broken = process.exitCode === 1 ? 1 : 0;
+/** The run that was asked for: the first seed, the virtual hours in all, and the world. */
+type Asked = { readonly seed: number; readonly hours: number; readonly world: keyof typeof worlds };
+
+/** Keeps all that was played so far with KEEP_RESULTS=1, in a page for each world. */
+async function keepSum(asked: Asked, sum: Sum, tookMs: number): Promise<void> {
+  if (process.env['KEEP_RESULTS'] !== '1') return;
+  const { seed, world } = asked;
+  const { played, hours, lines, tally } = sum;
+  const broken = brokenSoFar();
   const seeds = `${String(seed)} to ${String(seed + played - 1)}`;
   const happened = Object.entries(tally).map(([what, count]) => `${what} ${String(count)}`);
-  await keepTable('simulation', {
-    title: titles[world],
-    columns: ['seeds', 'stories', 'virtual hours', 'lines played', 'broken', 'minutes'],
-    rows: [[seeds, played, hours.toFixed(1), lines, broken, (tookMs / 60_000).toFixed(1)]],
-    summary: [`happened: ${happened.join(', ')}`],
-  });
-  say(`${String(played - broken)} passed, ${String(broken)} failed`);
+  await keepTable(
+    world === 'plain' ? 'simulation' : `simulation-${world}`,
+    {
+      title: titles[world],
+      columns: ['seeds', 'stories', 'virtual hours', 'lines played', 'broken', 'minutes'],
+      rows: [[seeds, played, hours.toFixed(1), lines, broken, (tookMs / 60_000).toFixed(1)]],
+      summary: [
+        `${String(Math.floor(hours))} of ${String(asked.hours)} virtual hours were played`,
+        `happened: ${happened.join(', ')}`,
+      ],
+    },
+    'alone',
+  );
 }
 
 /** Prints the shortest story that still breaks something. */
