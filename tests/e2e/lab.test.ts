@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type Ended, ranCommand } from '@dovetail/test-support/command';
+import { schemaFaults } from '@dovetail/test-support/schemas';
 import { isUnavailable, obtainKubectl, run, waitFor } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -189,6 +190,10 @@ describe('the lab that is left running, of another name, in another region, with
       code: 0,
       output: expect.stringMatching(explained),
     }));
+  test('explains a node for programs, in the published form', async () => {
+    const { code, output } = await program('cli', ['explain', 'node', await aNode(), '-o', 'json']);
+    expect([code, schemaFaults('explain-node', output)]).toEqual([0, []]);
+  });
   test.each(['', '.lab/kubeconfig'])(
     'says its status and last rounds with KUBECONFIG=%s',
     async (KUBECONFIG) =>

@@ -10,8 +10,10 @@ export type SchemaName =
   | 'consolidate'
   | 'decision'
   | 'explain'
+  | 'explain-node'
   | 'lab-instances'
   | 'replay'
+  | 'shadow'
   | 'simulate'
   | 'status'
   | 'top';

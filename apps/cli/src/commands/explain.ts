@@ -19,6 +19,7 @@ const requestOf = (name: string, flags: Flags, environment: Environment): Explai
   return {
     name,
     output: flags.output,
+    layout: terminalLayout(flags),
     ...(reaper === undefined ? {} : { reaper }),
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
     ...(flags.namespace === undefined ? {} : { namespace: flags.namespace }),

@@ -10,6 +10,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readVersions } from '../simulate/read-kinds.js';
 import type { OutputFormat, SimulateRequest } from '../simulate/run.js';
 import { terminal } from '../terminal.js';
+import { terminalLayout } from './layouts.js';
 
 const budgetMaxMs = 3_600_000;
 
@@ -96,6 +97,7 @@ type Flags = {
   readonly hostnameSpread: 'balanced' | 'strict';
   readonly preferences: 'respect' | 'ignore';
   readonly minValues: 'strict' | 'best-effort';
+  readonly wide: boolean;
 };
 
 const requestOf = (flags: Flags, environment: Environment): SimulateRequest => {
@@ -113,6 +115,7 @@ const requestWithin = (budgetMs: number, flags: Flags): SimulateRequest => ({
   ...(flags.region === undefined ? {} : { region: flags.region }),
   ...(flags.zones === undefined ? {} : { zones: flags.zones }),
   output: flags.output,
+  layout: terminalLayout(flags),
   budgetMs,
   seed: flags.seed,
   sizing: {
@@ -189,6 +192,7 @@ const withFiles = (command: Command): Command =>
         .choices(['table', 'json', 'yaml'])
         .default('table'),
     )
+    .option('--wide', "whole lines, even if they are longer than the terminal's", false)
     .option(
       '--node-charge <dollars>',
       'what a node costs per hour beside its instance; more of it buys fewer, larger nodes',

@@ -46,7 +46,7 @@ async function searched(
   });
   streams.out(
     await rendered({ ...result, problems: input.problems.all }, request.output, () =>
-      consolidationTableOf(result),
+      consolidationTableOf(result, request.layout),
     ),
   );
   return overCost(result.cost.after, request, streams) ? exitCodes.tooDear : exitCodes.placed;

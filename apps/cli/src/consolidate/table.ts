@@ -1,3 +1,4 @@
+import type { Layout } from '../layout/columns.js';
 import { priceText, section } from '../simulate/table.js';
 import type { CommandResult, ConsolidationResult } from './result.js';
 
@@ -36,24 +37,31 @@ function summary({ commands, cost, nodes, evictions, stats }: ConsolidationResul
   );
 }
 
-/** The commands as text for people. */
-export function consolidationTableOf(result: ConsolidationResult): string {
+/** The commands as text for people. Only a terminal gives a width. */
+export function consolidationTableOf(result: ConsolidationResult, layout: Layout = {}): string {
   return [
     ...section(
       'COMMANDS, the most saving per disruption first',
-      ['#', 'GIVE UP', 'BUY', 'MOVED PODS', 'BEFORE/H', 'AFTER/H', 'SAVING/H', 'PER DISRUPTION'],
-      result.commands.map(rowOf),
+      [
+        '#',
+        'GIVE UP',
+        'BUY',
+        ['MOVED PODS', 1],
+        ['BEFORE/H', 2],
+        ['AFTER/H', 2],
+        'SAVING/H',
+        ['PER DISRUPTION', 3],
+      ],
+      { rows: result.commands.map(rowOf), layout },
     ),
-    ...section(
-      'NODES THAT STAY',
-      ['NODE', 'WHY'],
-      result.stays.map(({ node, reasons }) => [node, reasons.join('; ')]),
-    ),
-    ...section(
-      'HELD BACK BY BUDGETS',
-      ['POOL', 'WHY'],
-      result.heldBack.map(({ pool, reason }) => [pool, reason]),
-    ),
+    ...section('NODES THAT STAY', ['NODE', 'WHY'], {
+      rows: result.stays.map(({ node, reasons }) => [node, reasons.join('; ')]),
+      layout,
+    }),
+    ...section('HELD BACK BY BUDGETS', ['POOL', 'WHY'], {
+      rows: result.heldBack.map(({ pool, reason }) => [pool, reason]),
+      layout,
+    }),
     summary(result),
     '',
   ].join('\n');

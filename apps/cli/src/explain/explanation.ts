@@ -1,3 +1,10 @@
+import { periodText } from '@dovetail/core-fleet/words';
+
+import { columns, type Layout } from '../layout/columns.js';
+
+/** The name and version of the form of `dovetail explain node … -o json`. It only gains fields. */
+const explanationSchema = 'dovetail.sh/explain-node/v1';
+
 type Reason = {
   readonly code: string;
   readonly message: string;
@@ -37,28 +44,21 @@ export function explanationOf(body: unknown): Explanation | undefined {
 
 const header = ['ABOUT', 'ANSWER', 'WHEN', 'REASON'] as const;
 
-/** The explanation for people: a sentence, and a row for each reason. */
-export function tableOf(explanation: Explanation): string {
+/**
+ * The explanation for people: a sentence, and a row for each reason. Only a terminal gives a width.
+ */
+export function tableOf(explanation: Explanation, nowMs: number, layout: Layout = {}): string {
   const { node, claim, pool, priceMicrosPerHour, outcome, summary, answers, traceId } = explanation;
   const verb = { goes: 'goes', due: 'may go now', later: 'stays for now' }[outcome] ?? 'stays';
   const price = priceMicrosPerHour > 0 ? `, $${(priceMicrosPerHour / 1e6).toFixed(4)}/h` : '';
   const rows = answers.flatMap(({ about, outcome: answer, dueMs, reasons, heldBy = [] }) =>
     [...onceEach(reasons), ...onceEach(heldBy).map(heldText)].map((message, index) =>
-      index === 0 ? [about, answer, timeOf(dueMs), message] : ['', '', '', message],
+      index === 0 ? [about, answer, timeOf(dueMs, nowMs), message] : ['', '', '', message],
     ),
-  );
-  const widths = header.map((name, column) =>
-    Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const lines = [header, ...rows].map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
   );
   const head = `${node ?? 'no node yet'} (NodeClaim ${claim}, ${pool}${price}) ${verb}: ${summary}`;
   const traced = traceId === undefined ? '' : `launched in trace ${traceId}\n`;
-  return `${head}\n${traced}\n${lines.join('\n')}\n`;
+  return `${head}\n${traced}\n${columns(header, rows, layout)}`;
 }
 
 /**
@@ -79,5 +79,11 @@ function onceEach(reasons: readonly Reason[]): readonly string[] {
 
 const heldText = (message: string): string => `held: ${message}`;
 
-const timeOf = (ms: number | undefined): string =>
-  ms === undefined ? '-' : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+function timeOf(ms: number | undefined, nowMs: number): string {
+  if (ms === undefined) return '-';
+  return ms > nowMs ? `in ${periodText(ms - nowMs)}` : 'now';
+}
+
+/** The reaper's answer for machines: whole, with the name of its form. */
+export const explanationJson = (answer: object): string =>
+  `${JSON.stringify({ schema: explanationSchema, ...answer }, undefined, 2)}\n`;

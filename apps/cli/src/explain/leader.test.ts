@@ -77,7 +77,7 @@ const addLease = (holderIdentity: string, namespace = 'dovetail'): unknown =>
 async function run(over: { readonly namespace?: string } = {}) {
   let [out, err] = ['', ''];
   const code = await runExplain(
-    { name: 'n1', output: 'table', kubeconfig: join(dir, 'kubeconfig'), ...over },
+    { name: 'n1', output: 'table', layout: {}, kubeconfig: join(dir, 'kubeconfig'), ...over },
     {
       out: (text) => {
         out += text;
@@ -158,7 +158,7 @@ test('without a lab and without a kubeconfig, the error names both', async () =>
   process.chdir(dir);
   let err = '';
   const output = { out: () => undefined, err: (text: string) => void (err += text) };
-  expect(await runExplain({ name: 'n1', output: 'table' }, output)).toBe(69);
+  expect(await runExplain({ name: 'n1', output: 'table', layout: {} }, output)).toBe(69);
   process.chdir(before);
   vi.unstubAllEnvs();
   expect(err).toMatch(/^no lab runs in this folder, and .* \(no kubeconfig names a cluster\): /);

@@ -1,8 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { schemaFaults } from '@dovetail/test-support/schemas';
 import { afterEach, expect, test } from 'vitest';
 
+import { tableOf } from './explanation.js';
 import { runExplain } from './run.js';
 
 let server: Server | undefined;
@@ -29,7 +31,7 @@ async function reaper(status: number, body: unknown) {
 async function run(url: string, output: 'table' | 'json' = 'table', name = 'n1') {
   let [out, err] = ['', ''];
   const code = await runExplain(
-    { name, output, reaper: url },
+    { name, output, reaper: url, layout: {} },
     {
       out: (text) => {
         out += text;
@@ -51,7 +53,7 @@ const explanation = {
   outcome: 'stays',
   summary: 'pod default/web fits on no other node',
   answers: [
-    { about: 'expiry', outcome: 'later', dueMs: Date.UTC(2026, 11, 1), reasons: [reason('old')] },
+    { about: 'expiry', outcome: 'later', dueMs: Date.UTC(2099, 0), reasons: [reason('old')] },
     { about: 'drift', outcome: 'due', reasons: [reason('new')], heldBy: [reason('no place')] },
     { about: 'blocks', outcome: 'stays', reasons: [reason('one'), reason('two')] },
   ],
@@ -60,27 +62,37 @@ const explanation = {
 test('a node is explained in a sentence and a table', async () => {
   const { url, asked } = await reaper(200, explanation);
   const { code, out } = await run(url, 'table', 'a/b');
-  expect(code).toBe(0);
+  expect([code, out.includes('\nexpiry  later   in ')]).toEqual([0, true]);
   expect(asked).toEqual(['/debug/explain?node=a%2Fb']);
-  expect(out).toBe(
+  expect(tableOf(explanation, Date.UTC(2098, 11, 28, 12))).toBe(
     [
       'n1 (NodeClaim c1, NodePool/default, $0.0960/h) stays: pod default/web fits on no other node',
       '',
-      'ABOUT   ANSWER  WHEN                  REASON',
-      'expiry  later   2026-12-01T00:00:00Z  old',
-      'drift   due     -                     new',
-      '                                      held: no place',
-      'blocks  stays   -                     one',
-      '                                      two',
+      'ABOUT   ANSWER  WHEN       REASON',
+      'expiry  later   in 3d 12h  old',
+      'drift   due     -          new',
+      '                           held: no place',
+      'blocks  stays   -          one',
+      '                           two',
       '',
     ].join('\n'),
   );
 });
 
-test('JSON is the whole answer', async () => {
+test('on a narrow terminal the reason is cut, and no line is longer', () => {
+  const lines = tableOf(explanation, 0, { width: 44 }).split('\n').slice(2);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(44);
+  expect(lines).toContainEqual(expect.stringMatching(/held: no p?l?a?c?e?…?$/));
+});
+
+test('JSON is the whole answer, in its published form', async () => {
   const { url } = await reaper(200, explanation);
   const { code, out } = await run(url, 'json');
-  expect([code, JSON.parse(out)]).toEqual([0, explanation]);
+  expect([code, JSON.parse(out)]).toEqual([
+    0,
+    { schema: 'dovetail.sh/explain-node/v1', ...explanation },
+  ]);
+  expect(schemaFaults('explain-node', out)).toEqual([]);
 });
 
 test.each([

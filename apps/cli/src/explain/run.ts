@@ -1,7 +1,8 @@
 import { messageOf } from '@dovetail/core-ports';
 
+import { labNowMs } from '../lab/addresses.js';
 import { type Answer, ask, NotAsked } from './asked.js';
-import { type Explanation, explanationOf, tableOf } from './explanation.js';
+import { type Explanation, explanationJson, explanationOf, tableOf } from './explanation.js';
 import { explainExitCodes, type ExplainRequest } from './request.js';
 
 /** Where the command writes: results to `out`, messages for people to `err`. */
@@ -42,9 +43,11 @@ function jsonOf(text: string): unknown {
 function print(
   explanation: Explanation,
   body: unknown,
-  { output: format }: ExplainRequest,
+  { output: format, layout }: ExplainRequest,
   output: Output,
 ): number {
-  output.out(format === 'json' ? `${JSON.stringify(body, undefined, 2)}\n` : tableOf(explanation));
+  output.out(
+    format === 'json' ? explanationJson(body as object) : tableOf(explanation, labNowMs(), layout),
+  );
   return explainExitCodes.done;
 }

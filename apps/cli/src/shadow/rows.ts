@@ -78,6 +78,9 @@ export function textOf(one: Compared): string {
   ].join('\n');
 }
 
+/** The form of a line of `dovetail shadow -o json`, with its version. It only gains fields. */
+const shadowSchema = 'dovetail.sh/shadow/v1';
+
 /** The comparison for machines, on one line. Prices are US dollars an hour. */
 export function jsonLine(one: Compared): string {
   const priced = <T extends { readonly priceMicrosPerHour: number }>({
@@ -86,6 +89,7 @@ export function jsonLine(one: Compared): string {
   }: T) => ({ ...rest, price: priceMicrosPerHour / 1e6 });
   const { theirs, ours } = one;
   return `${JSON.stringify({
+    schema: shadowSchema,
     time: new Date(one.atMs).toISOString(),
     pods: one.pods,
     karpenter: { nodes: theirs.nodes.map(priced), price: theirs.priceMicrosPerHour / 1e6 },

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 
 import { kubeResources, type KubeWatches, Stopper } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject, podObject, Stage } from '@dovetail/sim-stage';
+import { schemaFaults } from '@dovetail/test-support/schemas';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { quotesIn } from './prices.js';
@@ -113,6 +114,7 @@ const runningOn = (name: string, nodeName: string, cpu: string): Promise<unknown
   stage.kube.create(pods, podObject(name, { cpu, spec: { nodeName } }));
 const printed = async (): Promise<Record<string, unknown>> => {
   await stage.until('a comparison', () => out !== '', 60_000);
+  expect(schemaFaults('shadow', out)).toEqual([]);
   return JSON.parse(out) as Record<string, unknown>;
 };
 

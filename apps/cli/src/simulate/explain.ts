@@ -7,9 +7,10 @@ import {
   type Snapshot,
 } from '@dovetail/core-scheduling';
 
+import { columns, type Layout } from '../layout/columns.js';
 import { InputError } from '../manifests/input-error.js';
 import { isEstimated, podName } from './result.js';
-import { aligned, assumedText, priceText } from './table.js';
+import { assumedText, priceText } from './table.js';
 
 /** A pod's place and the reason, or the reason why it has none. Prices are US dollars per hour. */
 export type Explanation =
@@ -154,8 +155,8 @@ const sizingLines = ({
 const othersText = (count: number): string =>
   count === 0 ? 'alone' : `with ${count} ${count === 1 ? 'other' : 'others'}`;
 
-/** The explanation for people. */
-export function explanationText(explanation: Explanation): string {
+/** The explanation for people. Only a terminal gives a width. */
+export function explanationText(explanation: Explanation, layout: Layout = {}): string {
   const lines = ((): readonly string[] => {
     switch (explanation.outcome) {
       case 'existing-node':
@@ -177,7 +178,7 @@ export function explanationText(explanation: Explanation): string {
         return [
           `${explanation.pod} goes to a new node of ${explanation.pool} (${explanation.node}), ${othersText(explanation.with)}`,
           `${options.length} ways to buy it, cheapest first:`,
-          aligned(rows),
+          columns(['  TYPE', 'ZONE', 'CAPACITY', 'PRICE/H'], rows, layout).trimEnd(),
           ...(options.length > rows.length ? [`  … and ${options.length - rows.length} more`] : []),
           ...sizingLines(explanation),
           ...(explanation.notes.length === 0

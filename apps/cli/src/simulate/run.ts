@@ -8,6 +8,7 @@ import {
   type Sizing,
 } from '@dovetail/core-scheduling';
 
+import type { Layout } from '../layout/columns.js';
 import { readManifests } from '../manifests/files.js';
 import { InputError } from '../manifests/input-error.js';
 import { objectsOf } from '../manifests/objects.js';
@@ -29,6 +30,8 @@ export type OutputFormat = 'table' | 'json' | 'yaml';
 export type SimulateRequest = WhereaboutsRequest & {
   readonly paths: readonly string[];
   readonly output: OutputFormat;
+  /** How wide tables are. */
+  readonly layout?: Layout;
   /** Time for improving the plan. */
   readonly budgetMs: number;
   /** Counted steps for tight lower bounds. With 0 the plan has only its quick bound. */
@@ -124,10 +127,10 @@ export async function rendered(
 const renderedPlan = (
   result: SimulationResult,
   explanation: Explanation | undefined,
-  output: OutputFormat,
+  { output, layout }: SimulateRequest,
 ): Promise<string> =>
   rendered(explanation === undefined ? result : { ...result, explanation }, output, () =>
-    explanation === undefined ? tableOf(result) : explanationText(explanation),
+    explanation === undefined ? tableOf(result, layout) : explanationText(explanation, layout),
   );
 
 /**
@@ -233,7 +236,7 @@ async function simulated(
     await renderedPlan(
       result,
       explained === undefined ? undefined : explanationOf(made, input.snapshot, explained),
-      request.output,
+      request,
     ),
   );
   if (result.unschedulable.length > 0) return exitCodes.unplaced;

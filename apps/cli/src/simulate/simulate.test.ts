@@ -219,12 +219,27 @@ describe('the exit code', () => {
   });
 });
 
+test.each([60, 80, 120])(
+  'on a terminal of %d columns no table is wider, and a narrow one loses columns',
+  async (width) => {
+    const folder = folderOf({
+      'all.yaml': [pool(), pod('a', '1'), pod('big', '64')].join('\n---\n'),
+    });
+    const { out } = await simulate([folder], { output: 'table', layout: { width } });
+    const [nodes = '', unplaced = ''] = out.split('\n\n');
+    const lines = [...nodes.split('\n'), ...unplaced.split('\n')];
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+    expect([/PRICE\/H/.test(nodes), / PODS\n/.test(nodes)]).toEqual([true, true]);
+    expect(/ZONES/.test(nodes)).toBe(width > 100);
+  },
+);
+
 test('an explanation says where a pod goes, and in JSON stands beside the plan', async () => {
   const folder = folderOf({
     'all.yaml': [pool(), pod('a', '1'), pod('big', '64')].join('\n---\n'),
   });
   expect((await simulate([folder], { explain: 'a', output: 'table' })).out).toMatch(
-    /default\/a goes to a new node of NodePool\/default \(bin-0\), alone\n6 ways to buy it, cheapest first:\n {2}m5\.large +z1 +on-demand +\$0\.1000/,
+    /default\/a goes to a new node of NodePool\/default \(bin-0\), alone\n6 ways to buy it, cheapest first:\n {2}TYPE.*\n {2}m5\.large +z1 +on-demand +\$0\.1000/,
   );
   expect((await simulate([folder], { explain: 'default/big', output: 'table' })).out).toMatch(
     /default\/big cannot be placed:\n {2}resources-too-large/,

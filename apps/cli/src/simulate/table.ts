@@ -1,3 +1,5 @@
+import type { Layout } from '../layout/columns.js';
+import { type Column, fitted } from '../layout/fitted.js';
 import type { NewNodeResult, SimulationResult } from './result.js';
 
 /** A longer table ends in one line that counts the rest. */
@@ -8,22 +10,17 @@ export const priceText = (dollars: number, estimated = false): string =>
   `${estimated ? '~' : ''}$${dollars.toFixed(4)}`;
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-/** Pads columns to their widest cell, two blanks apart; the last column keeps its width. */
-export function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) =>
-          column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0),
-        )
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
+const newNodeHeadings: readonly Heading[] = [
+  'NODES',
+  'POOL',
+  'INSTANCE TYPE',
+  ['ZONES', 3],
+  ['CAPACITY', 1],
+  'PRICE/H',
+  ['CPU', 2],
+  ['MEMORY', 2],
+  'PODS',
+];
 
 const first = (values: readonly string[], more: string): string =>
   values.length <= 1 ? (values[0] ?? '-') : `${values[0] ?? '-'} +${values.length - 1} ${more}`;
@@ -66,11 +63,20 @@ function newNodeRows(nodes: readonly NewNodeResult[]): readonly (readonly string
   });
 }
 
-/** A table with its title; empty without rows. */
+/** The name of a column, and its rank if it may go on a narrow terminal: greater ranks go first. */
+type Heading = string | readonly [name: string, rank: number];
+
+const columnOf = (heading: Heading, index: number): Column<readonly string[]> => ({
+  name: typeof heading === 'string' ? heading : heading[0],
+  cell: (row) => row[index] ?? '',
+  rank: typeof heading === 'string' ? 0 : heading[1],
+});
+
+/** A table with its title; empty without rows. On a terminal no line is longer than its width. */
 export function section(
   title: string,
-  header: readonly string[],
-  rows: readonly (readonly string[])[],
+  headings: readonly Heading[],
+  { rows, layout }: { readonly rows: readonly (readonly string[])[]; readonly layout: Layout },
 ): readonly string[] {
   if (rows.length === 0) return [];
   const shown = rows.slice(0, rowsMax);
@@ -78,7 +84,7 @@ export function section(
     rows.length > shown.length
       ? [`… and ${rows.length - shown.length} more rows; -o json has them all`]
       : [];
-  return [title, aligned([header, ...shown]), ...rest, ''];
+  return [title, fitted(headings.map(columnOf), shown, layout).trimEnd(), ...rest, ''];
 }
 
 /** The most workloads that are named for one reason. */
@@ -156,24 +162,22 @@ function boundText({ gap, lowerBound, nodeCharge, sized }: SimulationResult['cos
     : `, at most ${(gap * 100).toFixed(1)} % above the least possible${few} (no plan${few} costs less than ${priceText(lowerBound)})`;
 }
 
-/** The plan as text for people. */
-export function tableOf(result: SimulationResult): string {
+/** The plan as text for people. Only a terminal gives a width. */
+export function tableOf(result: SimulationResult, layout: Layout = {}): string {
   return [
-    ...section(
-      'NEW NODES',
-      ['NODES', 'POOL', 'INSTANCE TYPE', 'ZONES', 'CAPACITY', 'PRICE/H', 'CPU', 'MEMORY', 'PODS'],
-      newNodeRows(result.newNodes),
-    ),
-    ...section(
-      'EXISTING NODES',
-      ['NODE', 'PODS', 'NAMES'],
-      result.existingNodes.map((node) => [
+    ...section('NEW NODES', newNodeHeadings, { rows: newNodeRows(result.newNodes), layout }),
+    ...section('EXISTING NODES', ['NODE', 'PODS', 'NAMES'], {
+      rows: result.existingNodes.map((node) => [
         node.name,
         String(node.pods.length),
         `${node.pods.slice(0, 3).join(', ')}${node.pods.length > 3 ? ', …' : ''}`,
       ]),
-    ),
-    ...section('UNSCHEDULABLE', ['POD', 'REASON', 'OF', 'WHY'], unschedulableRows(result)),
+      layout,
+    }),
+    ...section('UNSCHEDULABLE', ['POD', 'REASON', 'OF', 'WHY'], {
+      rows: unschedulableRows(result),
+      layout,
+    }),
     summary(result),
     ...[assumedText(result.cost.assumedRequests)].filter((text) => text !== ''),
     ...(result.cost.estimated
