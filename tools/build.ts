@@ -1,9 +1,19 @@
 // Bundles apps into dist/: one ESM file each, so that a service starts in a fraction of a second.
 // Usage: tsx tools/build.ts APP...
-import { copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
+import { gzipSync } from 'node:zlib';
 
-import { build, type BuildOptions, type BuildResult } from 'esbuild';
+import { build, type BuildOptions, type BuildResult, type Plugin } from 'esbuild';
 
 import { noticesOf } from './notices.js';
 
@@ -37,6 +47,8 @@ const bundled = {
   logLevel: 'warning',
   banner: { js: requireForBundles },
 } satisfies BuildOptions;
+
+const highsWasm = createRequire(import.meta.url).resolve('highs/runtime');
 
 type Built = Pick<BuildResult<typeof bundled>, 'metafile'>;
 
@@ -81,6 +93,46 @@ async function buildCommand(): Promise<void> {
   writeNotices('cli', command);
 }
 
+/**
+ * The WebAssembly of HiGHS as a module. The option `wasmBinary` of its types does nothing in
+ * highs 1.15, and `instantiateWasm` is Emscripten's own.
+ */
+const wasmModule = (): string => `
+  import { gunzipSync } from 'node:zlib';
+  const packed = '${gzipSync(readFileSync(highsWasm), { level: 9 }).toString('base64')}';
+  const instantiateWasm = (imports, done) => {
+    const bytes = gunzipSync(Buffer.from(packed, 'base64'));
+    WebAssembly.instantiate(bytes, imports).then(({ instance }) => done(instance));
+    return {};
+  };
+  export const wasmLoading = { instantiateWasm };`;
+
+/** Puts the WebAssembly itself in the place of the module that says it lies in a file. */
+const withWasm: Plugin = {
+  name: 'wasm-loading',
+  setup: (building) =>
+    building.onLoad({ filter: /\/wasm-loading\.ts$/ }, () => ({
+      contents: wasmModule(),
+      loader: 'js',
+    })),
+};
+
+/** Bundles the command into one file for wherever Node.js is, with the licences at its end. */
+async function buildOneFile(): Promise<void> {
+  const { banner, ...shared } = bundled;
+  const command = await build({
+    ...shared,
+    entryPoints: { dovetail: 'apps/cli/src/one-file.ts' },
+    outExtension: { '.js': '.mjs' },
+    sourcemap: false,
+    banner: { js: `#!/usr/bin/env node\n${banner.js}` },
+    plugins: [withWasm],
+  });
+  const licences = noticesOf(inputsOf(command)).replaceAll('*/', '* /');
+  appendFileSync('dist/dovetail.mjs', `\n/*\n${licences}\n*/\n`);
+  chmodSync('dist/dovetail.mjs', 0o755);
+}
+
 /** Bundles the page of a service for browsers, with its styles. */
 async function buildPage(app: string): Promise<Built> {
   const { banner: _banner, ...shared } = bundled;
@@ -115,12 +167,13 @@ async function buildHighs(): Promise<void> {
     outExtension: { '.js': '.mjs' },
   });
   writeNotices('highs-thread', thread);
-  copyFileSync(createRequire(import.meta.url).resolve('highs/runtime'), 'dist/highs.wasm');
+  copyFileSync(highsWasm, 'dist/highs.wasm');
 }
 
 const apps = process.argv.slice(2);
 for (const app of apps) await (app === 'cli' ? buildCommand() : buildService(app));
 // The command and the solvers prove bounds.
 if (apps.includes('cli') || apps.includes('solver')) await buildHighs();
+if (apps.includes('cli')) await buildOneFile();
 if (['pod-watcher', 'solver', 'launcher', 'reaper'].some((app) => apps.includes(app)))
   await buildTraces();

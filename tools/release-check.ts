@@ -60,6 +60,14 @@ function keepSbom(file: string): string {
   return `${file} names ${String(components.length)} packages`;
 }
 
+/** The command as one file, which says its version where nothing else lies. */
+function keepCommand(file: string): string {
+  copyFileSync('dist/dovetail.mjs', file);
+  const said = execFileSync(process.execPath, [file, '--version'], { encoding: 'utf8' }).trim();
+  if (said !== version) throw new Error(`${file} says version ${said}`);
+  return `${file} says ${said}`;
+}
+
 const revision = (): string =>
   execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
 
@@ -89,6 +97,7 @@ async function main(): Promise<void> {
   await step('image, by another program', () => copyImage(layout, join(out, 'image.tar')));
   await step('charts', charts);
   await step('npm packages', () => packPackages(out, version));
+  await step('command as one file', () => keepCommand(join(out, 'dovetail.mjs')));
   await step('digests', () => writeSums(out));
   await step('signature', () => signAndVerify(out));
   process.stdout.write(`\n${totalOf(outcomes)}; nothing was uploaded, and no identity signed\n`);

@@ -1,5 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -74,6 +82,24 @@ describe('the command, installed in an empty folder', () => {
       status: 69,
       stderr: expect.stringMatching(/^no lab runs in this folder/),
     });
+  });
+  test('is one file, too, which needs nothing beside it', () => {
+    const alone = join(scratch, 'alone');
+    cpSync(join(root, 'examples/web'), join(alone, 'web'), { recursive: true });
+    const file = join(alone, 'dovetail');
+    copyFileSync(join(root, 'dist/dovetail.mjs'), `${file}.mjs`);
+    symlinkSync('dovetail.mjs', file);
+    const typed = (...args: readonly string[]) =>
+      spawnSync(file, args, { cwd: alone, encoding: 'utf8', env: { PATH: process.env.PATH } });
+    expect(typed('--version').stdout).toBe(`${manifestAt('package.json').version}\n`);
+    const planned = (ran: { readonly stdout: string }): unknown => {
+      const { stats: _timed, ...plan } = JSON.parse(ran.stdout) as { readonly stats: unknown };
+      return plan;
+    };
+    const args = ['simulate', '-f', 'web', '--budget', '0', '--bound-steps', '1000', '-o', 'json'];
+    cpSync(join(root, 'examples/web'), join(scratch, 'web'), { recursive: true });
+    expect(planned(typed(...args))).toEqual(planned(dovetail(...args)));
+    expect(readFileSync(`${file}.mjs`, 'utf8')).toContain('Apache License');
   });
   test('brings the licences of what is in it', () => {
     const installed = join(scratch, 'node_modules/@dovetail/cli');

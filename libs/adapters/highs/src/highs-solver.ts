@@ -93,11 +93,14 @@ class Thread {
   }
 }
 
-/** The thread's code: beside a bundle, or in `gen` when running from source. */
-function builtThread(): URL {
-  const beside = new URL('./highs-thread.mjs', import.meta.url);
-  return existsSync(beside) ? beside : new URL('../gen/highs-thread.mjs', import.meta.url);
-}
+/**
+ * The thread's code: beside a bundle, in `gen` when running from source, or in this file where the
+ * whole command is one.
+ */
+const builtThread = (): URL =>
+  ['./highs-thread.mjs', '../gen/highs-thread.mjs', import.meta.url]
+    .map((place) => new URL(place, import.meta.url))
+    .find((place) => existsSync(place)) ?? new URL(import.meta.url);
 
 /**
  * The LP solver of Dovetail: HiGHS (MIT licence), compiled to WebAssembly. It takes about 40 ms and

@@ -13,6 +13,7 @@ import {
 import loadHighs, { type Model, type ModelData } from 'highs';
 
 import type { HighsThreadData } from './highs-solver.js';
+import { wasmLoading } from './wasm-loading.js';
 
 type Ask = { readonly id: number; readonly program: LinearProgram; readonly limits: LpLimits };
 
@@ -33,7 +34,7 @@ if ((workerData as HighsThreadData).background && process.platform === 'linux')
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 // The package types its ES module as CommonJS, where the default export is one level deeper.
-const highs = await (loadHighs as unknown as typeof loadHighs.default)();
+const highs = await (loadHighs as unknown as typeof loadHighs.default)({ ...wasmLoading });
 const bounded = (values: Float64Array): Float64Array =>
   values.map((value) =>
     value === Infinity ? highs.infinity : value === -Infinity ? -highs.infinity : value,
