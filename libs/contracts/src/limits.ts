@@ -29,11 +29,11 @@ export const limits = {
   decisionAgeMs: 7 * 24 * 60 * minuteMs,
   /** How long a decision that a sink could not deliver can be read: twice as long as others. */
   deadLetterAgeMs: 14 * 24 * 60 * minuteMs,
-  /** How long a plan can be made again. */
+  /** How long a plan can be made again, unless the stream of records is full before. */
   recordAgeMs: 24 * 60 * minuteMs,
   /**
-   * How long a part counts as kept for further records. It is shorter than `recordAgeMs`, so that a
-   * record finds its parts for the rest of that time.
+   * How long a part counts as kept for further records. The stream keeps messages for as long after
+   * `recordAgeMs`, so that a record finds its older parts.
    */
   recordPartAgeMs: 12 * 60 * minuteMs,
   /**

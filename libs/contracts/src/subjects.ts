@@ -130,7 +130,8 @@ export function streamSpecs(cluster: string): readonly StreamSpec[] {
     named(role, subject, { keep: 'log', maxAgeMs, maxBytes });
   const work = (role: StreamRole, subject: string, maxBytes: number) =>
     named(role, subject, { keep: 'work', maxAgeMs: limits.workAgeMs, maxBytes });
-  const { stateBytesMax, catalogBytesMax, decisionAgeMs, blobAgeMs, recordAgeMs } = limits;
+  const { stateBytesMax, catalogBytesMax, decisionAgeMs, blobAgeMs } = limits;
+  const recordAgeMs = limits.recordAgeMs + limits.recordPartAgeMs;
   return [
     named('state', subjects.stateAll(cluster), { keep: 'last', maxBytes: stateBytesMax }),
     work('pending', subjects.pendingAll(cluster), limits.pendingBytesMax),

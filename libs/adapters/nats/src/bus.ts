@@ -9,7 +9,7 @@ import {
   type OutgoingMessage,
   type PublishAck,
   type StopSignal,
-  type StreamPosition,
+  type StreamExtent,
   type StreamSpec,
   type WorkerSpec,
   type WorkItem,
@@ -124,7 +124,7 @@ class JetStreamBus implements NatsBus {
     return this.#reader.lastSequences(stream, filter);
   }
 
-  position(stream: string): Promise<StreamPosition> {
+  position(stream: string): Promise<StreamExtent> {
     return this.#reader.position(stream);
   }
 

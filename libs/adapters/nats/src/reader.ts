@@ -6,7 +6,7 @@ import {
   type Log,
   neverStopping,
   type StopSignal,
-  type StreamPosition,
+  type StreamExtent,
   type StreamReader,
 } from '@dovetail/core-ports';
 import type { Msg } from '@nats-io/transport-node';
@@ -93,9 +93,11 @@ export class JetStreamReader implements NatsReader {
     return found;
   }
 
-  async position(stream: string): Promise<StreamPosition> {
+  async position(stream: string): Promise<StreamExtent> {
     const { created, state } = await this.#info(stream);
-    return { incarnation: created, lastSequence: state.last_seq };
+    // A stream that never held a message begins at 0.
+    const firstSequence = Math.max(1, state.first_seq);
+    return { incarnation: created, firstSequence, lastSequence: state.last_seq };
   }
 
   async bytesOf(stream: string): Promise<number> {

@@ -59,6 +59,9 @@ export type DeliveredMessage = {
  */
 export type StreamPosition = { readonly incarnation: string; readonly lastSequence: number };
 
+/** Both ends of a stream. It holds no message if the first sequence is past the last. */
+export type StreamExtent = StreamPosition & { readonly firstSequence: number };
+
 /**
  * An event of a follower: stored messages, `caught-up`, then live ones. `reset`: the stream was
  * lost, purged or made again.
@@ -168,8 +171,8 @@ export interface StreamReader {
   ): AsyncIterable<FollowEvent>;
   /** The last sequence of each subject that the stream holds now. */
   lastSequences(stream: string, filter: string): Promise<ReadonlyMap<string, number>>;
-  /** Where the stream ends now. */
-  position(stream: string): Promise<StreamPosition>;
+  /** Where the stream begins and ends now. */
+  position(stream: string): Promise<StreamExtent>;
   /** The bytes that the stream holds now, as its `maxBytes` counts them. */
   bytesOf(stream: string): Promise<number>;
   /** Undefined when the stream holds no message of that subject. */

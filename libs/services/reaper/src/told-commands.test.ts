@@ -72,7 +72,7 @@ test('a command that removes one node is told, and names no plan that buys', asy
   expect(await cluster.pass(90, () => tainted('n1'), 1_000)).toBe(true);
   const [command] = await told('command');
   expect(command).toMatchObject({
-    summary: 'n1 go; 2 pods to move, ~$0.1920/h saved',
+    summary: 'n1 goes; 2 pods to move, ~$0.1920/h saved',
     facts: { nodesIn: '0', savedMicrosPerHour: '192000' },
   });
   expect(command).not.toHaveProperty('planId');

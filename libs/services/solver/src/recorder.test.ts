@@ -1,4 +1,4 @@
-import { planIdOf, readPlanRecord, requestPlan, subjects } from '@dovetail/contracts';
+import { planIdOf, readPlanRecord, requestPlan, streamSpecs, subjects } from '@dovetail/contracts';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { BusError, type PublishAck } from '@dovetail/core-ports';
 import { planAgain } from '@dovetail/core-scheduling';
@@ -98,6 +98,35 @@ describe('the record of a plan', () => {
     // The plan, its pods, and what came of it.
     expect((await kept()).length - first).toBeLessThanOrEqual(4);
     expect(first).toBeGreaterThan(3);
+  });
+
+  test('is kept for a day, although a plan of half a day before has its parts', async () => {
+    await stage.basics();
+    await stage.tell('node', m5Node('n1'));
+    stage.solver('one');
+    await stage.advance(50);
+    await planned(['a']);
+    await stage.advance(11.5 * 60 * 60_000);
+    const planId = await planned(['b']);
+    await stage.advance(23.5 * 60 * 60_000);
+    expect(await replayed(planId)).toBe(planId);
+  });
+
+  test.each([
+    ['is purged', 'purgeStream'],
+    ['is lost', 'deleteStream'],
+  ] as const)('is whole after the stream of records %s', async (_what, lose) => {
+    await stage.basics();
+    await stage.tell('node', m5Node('n1'));
+    stage.solver('one');
+    await stage.advance(50);
+    const before = await planned(['a']);
+    await stage.advance(120_000);
+    stage.server[lose]('DOVETAIL_RECORDS_lab');
+    await stage.bus.ensureStreams(streamSpecs(clusterName));
+    await stage.advance(120_000);
+    const planId = await planned(['b']);
+    expect([await replayed(before), await replayed(planId)]).toEqual([undefined, planId]);
   });
 
   test('is not kept where that is switched off', async () => {

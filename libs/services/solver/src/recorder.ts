@@ -1,4 +1,4 @@
-import { publishPlanRecord, publishRecordPart } from '@dovetail/contracts';
+import { publishPlanRecord, publishRecordPart, streamName } from '@dovetail/contracts';
 import { messageOf } from '@dovetail/core-ports';
 
 import type { SolverDeps } from './config.js';
@@ -13,6 +13,8 @@ const recordMsMax = 120_000;
 export class Recorder {
   readonly #deps: SolverDeps;
   #before: Promise<void> = Promise.resolve();
+  /** The stream in which parts were kept, and the oldest of those that count as kept. */
+  #kept: { readonly incarnation: string; oldestSequence: number } | undefined;
 
   constructor(deps: SolverDeps) {
     this.#deps = deps;
@@ -28,8 +30,9 @@ export class Recorder {
   }
 
   async #write(planId: string): Promise<void> {
-    const { engine, metrics, log } = this.#deps;
+    const { metrics, log } = this.#deps;
     try {
+      await this.#missParts();
       const outcome = await this.#slices(planId);
       metrics.count('dovetail_solver_records_total', { outcome });
     } catch (error) {
@@ -37,8 +40,25 @@ export class Recorder {
       log.warn('record-failed', `a plan cannot be made again later: ${messageOf(error)}`, {
         plan: planId,
       });
-      await engine.forgetRecords();
+      await this.#forget();
     }
+  }
+
+  async #forget(): Promise<void> {
+    this.#kept = undefined;
+    await this.#deps.engine.forgetRecords();
+  }
+
+  /**
+   * Has all parts written anew once one of them may be gone: the stream was lost or purged, or it
+   * is full and lets its oldest go. A record without a part cannot be read.
+   */
+  async #missParts(): Promise<void> {
+    const { bus, cluster } = this.#deps.channel;
+    const { incarnation, firstSequence } = await bus.position(streamName(cluster, 'records'));
+    const { incarnation: before = incarnation, oldestSequence = Infinity } = this.#kept ?? {};
+    if (before !== incarnation || oldestSequence < firstSequence) await this.#forget();
+    this.#kept ??= { incarnation, oldestSequence: Infinity };
   }
 
   async #slices(planId: string): Promise<'kept' | 'left-out'> {
@@ -46,7 +66,12 @@ export class Recorder {
     for (;;) {
       const slice = await engine.record(planId);
       if (slice === undefined) return 'left-out';
-      await Promise.all(slice.parts.map((part) => publishRecordPart(channel, part, packing)));
+      const acks = await Promise.all(
+        slice.parts.map((part) => publishRecordPart(channel, part, packing)),
+      );
+      for (const { sequence } of acks)
+        if (this.#kept !== undefined && sequence < this.#kept.oldestSequence)
+          this.#kept.oldestSequence = sequence;
       if (slice.record === undefined) continue;
       await publishPlanRecord(channel, slice.record);
       return 'kept';

@@ -5,14 +5,15 @@ import { keepTable } from '@dovetail/test-support/results';
 
 import { plainWorld } from './draw.js';
 import { keepingWorld } from './keeping-world.js';
-import { shrunk, simulate } from './simulation.js';
+import { bothReplayed, noneReplayed, type Replayed, replayed } from './replayed.js';
+import { shrunk, simulate, type Simulated } from './simulation.js';
 import { noTally, sumOf, type Tally } from './tally.js';
 import type { World } from './world.js';
 
 const program = {
   name: 'simulate:faults',
   purpose:
-    'Plays random stories of users and faults on the twins, in virtual time. Checks at every moment the laws of tests/stories/README.md: rights, rooms, budgets, limits, prices. At the end no pod is stranded, and no instance is doubled or leaked. A story that breaks something is shrunk and printed, and ends the run with exit code 1.',
+    'Plays random stories of users and faults on the twins, in virtual time. Checks at every moment the laws of tests/stories/README.md: rights, rooms, budgets, limits, prices. At the end no pod is stranded, no instance is doubled or leaked, and each decision’s plan is made again to the same bytes. A story that breaks something is shrunk and printed, and ends the run with exit code 1.',
 };
 
 const worlds = { plain: plainWorld, keeping: keepingWorld } as const;
@@ -56,12 +57,12 @@ async function main(): Promise<void> {
   if (read.kind === 'help') return say(read.text);
   const { seed = randomInt(1_000_000), hours, each } = read.settings;
   const world = worlds[read.settings.world];
-  const sum: Sum = { played: 0, hours: 0, lines: 0, tally: noTally };
+  const sum: Sum = { played: 0, hours: 0, lines: 0, tally: noTally, replayed: noneReplayed };
   const startedMs = performance.now();
   for (let story = seed; sum.hours < hours; story += 1) {
-    const simulated = await simulate(story, each, { pace: 'calm', world });
-    const { lines, hours: took, breaches } = simulated;
-    sum.tally = sumOf(sum.tally, simulated.tally);
+    const { lines, hours: took, breaches, tally, again } = await playedAgain(story, each, world);
+    sum.replayed = bothReplayed(sum.replayed, again);
+    sum.tally = sumOf(sum.tally, tally);
     sum.played += 1;
     sum.hours += took;
     sum.lines += lines.length;
@@ -82,11 +83,26 @@ async function main(): Promise<void> {
   say(`${String(sum.played - broken)} passed, ${String(broken)} failed`);
 }
 
+/** Plays a story, and makes its decisions' plans again at its end. */
+async function playedAgain(
+  seed: number,
+  hours: number,
+  world: World,
+): Promise<Simulated & { readonly again: Replayed }> {
+  let again = noneReplayed;
+  const story = await simulate(seed, hours, {
+    pace: 'calm',
+    world,
+    atEnd: async (stage) => void (again = await replayed(stage)),
+  });
+  return { ...story, again, breaches: [...story.breaches, ...again.faults] };
+}
+
 /** One once a story has broken something: it is the last one. */
 const brokenSoFar = (): number => (process.exitCode === 1 ? 1 : 0);
 
 /** All stories so far together. */
-type Sum = { played: number; hours: number; lines: number; tally: Tally };
+type Sum = { played: number; hours: number; lines: number; tally: Tally; replayed: Replayed };
 
 /** The title of each world in the report. */
 const titles: Readonly<Record<keyof typeof worlds, string>> = {
@@ -102,6 +118,7 @@ async function keepSum(asked: Asked, sum: Sum, tookMs: number): Promise<void> {
   if (process.env['KEEP_RESULTS'] !== '1') return;
   const { seed, world } = asked;
   const { played, hours, lines, tally } = sum;
+  const { decisions, same, unkept, withoutPlan } = sum.replayed;
   const broken = brokenSoFar();
   const seeds = `${String(seed)} to ${String(seed + played - 1)}`;
   const happened = Object.entries(tally).map(([what, count]) => `${what} ${String(count)}`);
@@ -114,6 +131,7 @@ async function keepSum(asked: Asked, sum: Sum, tookMs: number): Promise<void> {
       summary: [
         `${String(Math.floor(hours))} of ${String(asked.hours)} virtual hours were played`,
         `happened: ${happened.join(', ')}`,
+        `${String(decisions)} decisions, each with a reason: the plans of ${String(same)} were made again to the same bytes, those of ${String(unkept)} are not kept, and ${String(withoutPlan)} have none`,
       ],
     },
     'alone',

@@ -1,6 +1,8 @@
+import type { Decision } from '@dovetail/contracts';
 import { isWithoutPool, type NodeClaim, poolKey } from '@dovetail/core-api';
 import type { CapacityType, InstanceType } from '@dovetail/core-ec2-model';
-import type { NewDecision } from '@dovetail/service-kit';
+import { compareText } from '@dovetail/core-kube-model';
+import { countText, type NewDecision } from '@dovetail/service-kit';
 
 import type { DiscoveredClass } from '../discovery/class-catalog.js';
 import type { FailedCall } from './errors.js';
@@ -15,16 +17,16 @@ export type LaunchRecord = {
   readonly intent: LaunchIntent;
   /** Absent when the instance was found by its tag instead of in a fleet's answer. */
   readonly fleetId: string | undefined;
-  /** The instance's type as the catalog has it; undefined when the catalog no longer has it. */
-  readonly type: InstanceType | undefined;
+  /** The claim's types as the catalog has them now, by name: it may no longer have one. */
+  readonly types: ReadonlyMap<string, InstanceType>;
   readonly discovered: DiscoveredClass | undefined;
 };
 
 /** The decision that an instance was launched for a claim, with the price of its offering. */
 export function launchDecision(record: LaunchRecord): NewDecision {
-  const { claim, instance, intent, type } = record;
-  const offering = offeringOf(instance, type);
-  const typesCount = String(typesOffered(intent));
+  const { claim, instance, intent, types } = record;
+  const offering = offeringOf(instance, types.get(instance.instanceType));
+  const count = typesOffered(intent);
   return {
     id: `launch/${claim.uid}/${instance.id}`,
     kind: 'launch',
@@ -42,13 +44,42 @@ export function launchDecision(record: LaunchRecord): NewDecision {
     reasons: [
       {
         code: 'fleet-choice',
-        message: `EC2 Fleet chose it among ${typesCount} types (${intent.request.allocation})`,
-        values: { types: typesCount, allocation: intent.request.allocation },
+        message: `EC2 Fleet chose it among ${countText(count, 'type')} (${intent.request.allocation})`,
+        values: { types: String(count), allocation: intent.request.allocation },
       },
     ],
+    alternatives: alternativesOf(record),
     objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }],
-    facts: launchFacts(record, typesCount),
+    facts: launchFacts(record, String(count)),
   };
+}
+
+/** The most other offerings that a launch lists: enough to explain it. */
+const alternativesMax = 20;
+
+/** The offerings that EC2 Fleet could have launched instead, the cheapest first. */
+function alternativesOf({ instance, intent, types }: LaunchRecord): Decision['alternatives'] {
+  const { capacityType, configs } = intent.request;
+  const offered = configs.flatMap(({ overrides }) =>
+    overrides.map(({ instanceType, zone }) => ({ instanceType, zone, capacityType })),
+  );
+  const isBought = (one: (typeof offered)[number]): boolean =>
+    one.instanceType === instance.instanceType && one.zone === instance.zone;
+  const options = new Map(
+    offered
+      .filter((one) => !isBought(one))
+      .map((one) => [
+        `${one.instanceType} ${one.capacityType} ${one.zone}`,
+        offeringOf(one, types.get(one.instanceType))?.priceMicrosPerHour,
+      ]),
+  );
+  return [...options]
+    .sort(([a, x = Infinity], [b, y = Infinity]) => x - y || compareText(a, b))
+    .slice(0, alternativesMax)
+    .map(([what, price]) => ({
+      what,
+      ...(price === undefined ? {} : { priceMicrosPerHour: price }),
+    }));
 }
 
 /** The decision that a claim ends because none of its offerings has capacity. */

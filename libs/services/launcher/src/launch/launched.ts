@@ -60,7 +60,7 @@ const ownLabels = (claim: NodeClaim): Readonly<Record<string, string>> =>
 
 /** The offering of the instance, as the catalog has it now. */
 export const offeringOf = (
-  instance: LaunchedInstance,
+  instance: Pick<LaunchedInstance, 'zone' | 'capacityType'>,
   type: InstanceType | undefined,
 ): Offering | undefined =>
   type?.offerings.find(

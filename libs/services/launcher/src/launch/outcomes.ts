@@ -121,7 +121,8 @@ export class Outcomes {
   ): Promise<void> {
     const { cluster, writer, catalog, clock, unavailable, decisions } = this.#deps;
     const discovered = catalog.discovered(classKey(claim.classRef));
-    const type = typesOfClaim(catalog, cluster, claim).get(instance.instanceType);
+    const types = typesOfClaim(catalog, cluster, claim);
+    const type = types.get(instance.instanceType);
     const known = withImage(instance, type, discovered);
     const instanceProfile = discovered?.nodeClass.status.instanceProfile;
     const paired = await writer.changeClaim(claim, (now) =>
@@ -133,7 +134,7 @@ export class Outcomes {
     );
     unavailable.succeed(instance);
     decisions.tell(
-      launchDecision({ claim, instance: known, intent, fleetId, type, discovered }),
+      launchDecision({ claim, instance: known, intent, fleetId, types, discovered }),
       stepOf(claim, 'made'),
     );
     this.#deps.metrics.count('dovetail_instances_launched_total', {

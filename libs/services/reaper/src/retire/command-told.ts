@@ -52,7 +52,8 @@ export const isEstimated = (candidates: readonly Candidate[]): boolean =>
 /** A command in one line: the nodes that go, how many come, and how many pods move. */
 export function summaryOf({ nodesOut, nodesIn, moves }: Command): string {
   const names = nodesOut.map(({ nodeName }) => nodeName).sort(compareText);
-  const come = nodesIn.length === 0 ? 'go' : `→ ${countText(nodesIn.length, 'new node')}`;
+  const goes = names.length === 1 ? 'goes' : 'go';
+  const come = nodesIn.length === 0 ? goes : `→ ${countText(nodesIn.length, 'new node')}`;
   return `${names.join(', ')} ${come}; ${countText(moves.length, 'pod')} to move`;
 }
 

@@ -10,7 +10,7 @@ import {
   type FollowFrom,
   type PublishAck,
   type StopSignal,
-  type StreamPosition,
+  type StreamExtent,
 } from '@dovetail/core-ports';
 
 import { withScope } from '../memory/signal.js';
@@ -41,9 +41,9 @@ class BusReader implements Bus {
     return this.#connected;
   }
 
-  async position(stream: string): Promise<StreamPosition> {
+  async position(stream: string): Promise<StreamExtent> {
     const response = await this.#get(`/position?${new URLSearchParams({ stream }).toString()}`);
-    return JSON.parse(await textOf(response)) as StreamPosition;
+    return JSON.parse(await textOf(response)) as StreamExtent;
   }
 
   async *follow(

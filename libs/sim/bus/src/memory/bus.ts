@@ -9,7 +9,7 @@ import {
   type OutgoingMessage,
   type PublishAck,
   type StopSignal,
-  type StreamPosition,
+  type StreamExtent,
   type StreamSpec,
   type WorkerSpec,
   type WorkItem,
@@ -152,7 +152,7 @@ class MemoryBus implements Bus {
     return (await this.#stream(stream)).lastSequences(filter, this.#server.clock.nowMs());
   }
 
-  async position(stream: string): Promise<StreamPosition> {
+  async position(stream: string): Promise<StreamExtent> {
     return (await this.#stream(stream)).position();
   }
 

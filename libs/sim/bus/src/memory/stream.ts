@@ -5,7 +5,7 @@ import {
   type FollowFrom,
   type OutgoingMessage,
   type PublishAck,
-  type StreamPosition,
+  type StreamExtent,
   type StreamSpec,
 } from '@dovetail/core-ports';
 
@@ -64,8 +64,10 @@ export class MemoryStream {
     return this.#bytes;
   }
 
-  position(): StreamPosition {
-    return { incarnation: this.incarnation, lastSequence: this.#lastSequence };
+  position(): StreamExtent {
+    const lastSequence = this.#lastSequence;
+    const [firstSequence = lastSequence + 1] = this.#messages.keys();
+    return { incarnation: this.incarnation, firstSequence, lastSequence };
   }
 
   covers(subject: string): boolean {
