@@ -47,46 +47,23 @@ const onHostname = (service: string) => ({
 });
 
 (helm === undefined ? describe.skip : describe)('values of the chart', () => {
-  test.each([
-    ['interruptionqueue=x', "additional properties 'interruptionqueue' not allowed"],
-    ['image.tagg=v1', "'/image': additional properties 'tagg' not allowed"],
-    ['common.affinity.nodeAfinity=x', "'/common/affinity': additional properties 'nodeAfinity'"],
-    ['common.replicas=3', "'/common': additional properties 'replicas' not allowed"],
-    ['common.tolerations[0].keys=x', "additional properties 'keys' not allowed"],
-    ['common.livenessProbe.timeout=3', "additional properties 'timeout' not allowed"],
-    ['imagePullSecrets[0].nam=x', "additional properties 'nam' not allowed"],
-    ['metrics.podMonitr.enabled=true', "'/metrics': additional properties 'podMonitr'"],
-    ['services.launcher.toleration=x', "'/services/launcher': additional properties 'toleration'"],
-    ['services.lancher.replicas=2', "'/services': additional properties 'lancher' not allowed"],
-    ['services.solver.autoscaling.king=hpa', "additional properties 'king' not allowed"],
-    ['services.reaper.env.TZ.valueFro=x', "additional properties 'valueFro' not allowed"],
-    ['services.launcher.resources.limit.cpu=1', "additional properties 'limit' not allowed"],
-    ['services.launcher.replicas=0', "'/services/launcher/replicas': minimum: got 0, want 1"],
-    ['nats.url=ws://nats:4222', "'/nats/url'"],
-    ['nats.url=nats://', "'/nats/url'"],
-    ['nats.url=', 'nats.url is empty: write the address of NATS'],
-    ['leaseDuration=100ms', "'/leaseDuration'"],
-    ['cluster.name=my.cluster', "'/cluster/name'"],
-    ['common.hostNetwork=true', "both use the host's port 8080: set `port` of one of them"],
-    ['services.solver.resources.limits.memory=256Mi', 'heapMiB is 288: the process needs 388Mi'],
-    ['services.solver.autoscaling.kind=keda', 'natsMonitoring is empty: write host:port'],
-    ['uninstallGuard.enable=false', "additional properties 'enable' not allowed"],
-    ['uninstallGuard.settle=soon', "'/uninstallGuard/settle'"],
-    ['services.solver.autoscaling.minReplicas=99', 'minReplicas is more than maxReplicas'],
-  ])('%s is refused by its name', (value, message) =>
-    expect(render(value)).rejects.toThrow(message),
-  );
+  test('a budget by minAvailable has no maxUnavailable beside it, which the API would refuse', async () => {
+    const objects = await render('common.podDisruptionBudget.minAvailable=1');
+    const { spec }: Other = theOne(objects, 'PodDisruptionBudget', '-solver');
+    expect(spec).toMatchObject({ minAvailable: 1 });
+    expect(spec).not.toHaveProperty('maxUnavailable');
+  });
 
-  test.each([
-    ['serviceAccount.name=x', 'each service has services.<service>.serviceAccount.name'],
-    ['controller.resources.limits.cpu=1', 'the rest in services.<service>'],
-    ['replicas=2', 'services.<service>.replicas'],
-    ['settings.clusterName=x', 'this chart calls it cluster.name'],
-    ['settings.interruptionQueue=x', 'this chart calls it interruptionQueue, outside settings'],
-    ['settings.aws.clusterName=x', '`dovetail convert values` says what each value is called'],
-  ])("%s, of Karpenter's chart, is refused with the name it has here", (value, message) =>
-    expect(render(value)).rejects.toThrow(message),
-  );
+  test('alerts name the runbook by the address that is given', async () => {
+    const base = 'https://git.example.com/dovetail/blob/main/';
+    const objects = await render(
+      'metrics.prometheusRule.enabled=true',
+      `metrics.prometheusRule.runbookBase=${base}`,
+    );
+    const { spec }: Other = theOne(objects, 'PrometheusRule', '-alerts');
+    expect(JSON.stringify(spec)).toContain(`"${base}docs/guides/runbook.md#dovetailpodswait"`);
+    expect(JSON.stringify(spec)).not.toContain('"docs/guides');
+  });
 
   test("a service's own block wins, and adds to the maps of all", async () => {
     const values = [

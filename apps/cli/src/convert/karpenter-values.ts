@@ -151,6 +151,14 @@ const older: Readonly<Record<string, ValueRule>> = {
     reservedENIs: { usual: '0', to: ['settings.reservedENIs'] },
     tags: drop('tags of instances stand in the class'),
   }),
+  // Of 0.32 to 1.0.
+  'webhook.enabled': drop('conversion webhooks ended with v1, and there are none here', true),
+  'webhook.port': drop('there is no webhook', 8_443),
+  'webhook.metrics.port': drop('there is no webhook', 8_001),
+  'settings.featureGates.drift': drop(
+    'drift is always on, as in later charts of Karpenter: budgets of pools bound it',
+    true,
+  ),
 };
 
 /** The values of Karpenter's chart, by their paths: those of 1.14, and the older ones. */

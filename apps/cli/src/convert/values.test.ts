@@ -20,6 +20,8 @@ const converted = (input: Values) => convertValues(input, 'us-west-2');
 /** Values of Karpenter's chart, other than their defaults, and what becomes of them. */
 const taken: readonly (readonly [string, unknown, Values])[] = [
   ['nameOverride', 'own', { nameOverride: 'own' }],
+  // An empty list is not the default list.
+  ['tolerations', [], { common: { tolerations: [] } }],
   ['fullnameOverride', 'own', { fullnameOverride: 'own' }],
   ['additionalLabels', { team: 'a' }, { additionalLabels: { team: 'a' } }],
   ['additionalAnnotations', { team: 'a' }, { additionalAnnotations: { team: 'a' } }],
@@ -149,6 +151,8 @@ const told: readonly (readonly [string, unknown, string])[] = [
   ['settings.featureGates.capacityBuffer', true, 'does not have this feature'],
   ['settings.awsFeatureGates.nodeClassCEL', true, 'does not have this feature'],
   ['settings.interuptionQueue', 'own', 'no such value; did you mean settings.interruptionQueue?'],
+  ['webhook.enabled', false, 'conversion webhooks ended with v1'],
+  ['settings.featureGates.drift', false, 'drift is always on'],
   ['priorityClass', 'own', 'no such value'],
 ];
 

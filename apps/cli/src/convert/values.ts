@@ -147,7 +147,10 @@ const isEmpty = (value: unknown): boolean =>
 
 /** Whether a value is Karpenter's default. The order of fields and quotes do not count. */
 const isUsual = (value: unknown, usual: unknown): boolean =>
-  isEmpty(value) || sorted(value) === sorted(usual) || `"${sorted(value)}"` === sorted(usual);
+  // An empty list takes the place of a default list. An empty map is merged with a default map.
+  (isEmpty(value) && !(Array.isArray(value) && Array.isArray(usual))) ||
+  sorted(value) === sorted(usual) ||
+  `"${sorted(value)}"` === sorted(usual);
 
 const sorted = (value: unknown): string =>
   JSON.stringify(value, (_name, inner: unknown) =>

@@ -68,3 +68,9 @@
 {{ regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "443" "80" (eq $url.scheme "https")) }}
 {{- end -}}
 {{- end -}}
+
+{{/* An amount such as 2GB or 3Gi in MiB. NATS' units are powers of 1024, with B and without i, too. */}}
+{{- define "dovetail.mebibytes" -}}
+{{- $units := dict "K" 0.0009765625 "M" 1.0 "G" 1024.0 "T" 1048576.0 -}}
+{{- mulf (regexFind "^[0-9]+" . | float64) (get $units (regexFind "[KMGT]" .)) -}}
+{{- end -}}

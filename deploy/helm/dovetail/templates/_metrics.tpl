@@ -31,8 +31,21 @@ kind: PodMonitor
 {{- end }}
 {{- end -}}
 
+{{/* A duration of Prometheus in milliseconds, such as 30s or 1m30s. */}}
+{{- define "dovetail.milliseconds" -}}
+{{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 "d" 86400000 -}}
+{{- $sum := 0 -}}
+{{- range regexFindAll "[0-9]+(ms|[smhd])" . -1 -}}
+{{- $sum = add $sum (mul (regexFind "^[0-9]+" . | int) (get $units (regexFind "[a-z]+$" .))) -}}
+{{- end -}}
+{{- $sum -}}
+{{- end -}}
+
 {{/* The body of either kind of monitor. Called also with monitor (its values), list (its field) and port. */}}
 {{- define "dovetail.monitor" }}
+{{- if gt (include "dovetail.milliseconds" .monitor.scrapeTimeout | int) (include "dovetail.milliseconds" .monitor.interval | int) }}
+{{- fail (printf "scrapeTimeout of a monitor is %s, more than its interval, %s, which Prometheus refuses: set both" .monitor.scrapeTimeout .monitor.interval) }}
+{{- end }}
 metadata:
   name: {{ include "dovetail.serviceName" . }}
   namespace: {{ .root.Release.Namespace }}

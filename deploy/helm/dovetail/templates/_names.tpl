@@ -3,11 +3,12 @@
 {{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The first part of every name. 63 characters are the most of a label, and -pod-watcher follows. */}}
+{{/* The first part of every name. 63 characters are the most of a label. -pod-watcher follows, or
+     -nats and what a StatefulSet adds for the label of a revision: 11 characters. */}}
 {{- define "dovetail.fullname" -}}
 {{- $name := .Values.nameOverride -}}
 {{- $default := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (or (not $name) (contains $name .Release.Name)) -}}
-{{- .Values.fullnameOverride | default $default | trunc 51 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | default $default | trunc 47 | trimSuffix "-" -}}
 {{- end -}}
 
 {{/* A component's objects in the namespace. */}}

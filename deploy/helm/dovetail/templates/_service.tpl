@@ -52,7 +52,8 @@ metadata:
   namespace: {{ .root.Release.Namespace }}
   {{- include "dovetail.metadata" . | nindent 2 }}
 spec:
-  {{- toYaml (omit .block.podDisruptionBudget "enabled") | nindent 2 }}
+  {{- /* The API takes one of the two, and maxUnavailable has a default. */}}
+  {{- toYaml (omit .block.podDisruptionBudget "enabled" (hasKey .block.podDisruptionBudget "minAvailable" | ternary "maxUnavailable" "enabled")) | nindent 2 }}
   selector:
     matchLabels: {{- include "dovetail.selector" . | nindent 6 }}
 {{- end }}

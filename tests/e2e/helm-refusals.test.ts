@@ -1,0 +1,66 @@
+import { helmFor, rendererOf } from '@dovetail/test-support/chart';
+import { describe, expect, test } from 'vitest';
+
+/** What the chart refuses at install, as a real Helm says it: each by its name. */
+const helm = await helmFor('refusals of the chart');
+const render = rendererOf(helm);
+
+(helm === undefined ? describe.skip : describe)('a value of the chart', () => {
+  test.each([
+    ['interruptionqueue=x', "additional properties 'interruptionqueue' not allowed"],
+    ['image.tagg=v1', "'/image': additional properties 'tagg' not allowed"],
+    ['common.affinity.nodeAfinity=x', "'/common/affinity': additional properties 'nodeAfinity'"],
+    ['common.replicas=3', "'/common': additional properties 'replicas' not allowed"],
+    ['common.tolerations[0].keys=x', "additional properties 'keys' not allowed"],
+    ['common.livenessProbe.timeout=3', "additional properties 'timeout' not allowed"],
+    ['imagePullSecrets[0].nam=x', "additional properties 'nam' not allowed"],
+    ['metrics.podMonitr.enabled=true', "'/metrics': additional properties 'podMonitr'"],
+    ['services.launcher.toleration=x', "'/services/launcher': additional properties 'toleration'"],
+    ['services.lancher.replicas=2', "'/services': additional properties 'lancher' not allowed"],
+    ['services.solver.autoscaling.king=hpa', "additional properties 'king' not allowed"],
+    ['services.reaper.env.TZ.valueFro=x', "additional properties 'valueFro' not allowed"],
+    ['services.launcher.resources.limit.cpu=1', "additional properties 'limit' not allowed"],
+    ['services.launcher.replicas=0', "'/services/launcher/replicas': minimum: got 0, want 1"],
+    ['nats.url=ws://nats:4222', "'/nats/url'"],
+    ['nats.url=nats://', "'/nats/url'"],
+    ['nats.url=', 'nats.url is empty: write the address of NATS'],
+    ['leaseDuration=100ms', "'/leaseDuration'"],
+    ['cluster.name=my.cluster', "'/cluster/name'"],
+    ['common.hostNetwork=true', "both use the host's port 8080: set `port` of one of them"],
+    ['services.solver.resources.limits.memory=256Mi', 'heapMiB is 288: the process needs 388Mi'],
+    ['services.solver.autoscaling.kind=keda', 'natsMonitoring is empty: write host:port'],
+    ['uninstallGuard.enable=false', "additional properties 'enable' not allowed"],
+    ['uninstallGuard.settle=soon', "'/uninstallGuard/settle'"],
+    ['services.solver.autoscaling.minReplicas=99', 'minReplicas is more than maxReplicas'],
+    [`fullnameOverride=${'a'.repeat(48)}`, "'/fullnameOverride'"],
+    [
+      'nats.url=,nats.server.enabled=true,nats.server.fileStore=1GB',
+      'nats.server.fileStore is 1GB, but the streams reserve 1728 MiB at once: give 2GB or more',
+    ],
+    [
+      'nats.url=,nats.server.enabled=true,nats.server.volumeSize=1900Mi',
+      'nats.server.volumeSize is 1900Mi, less than nats.server.fileStore, 2GB',
+    ],
+    [
+      'console.enabled=true,console.pagePort=8080',
+      'console.pagePort is 8080, the port of its probes and metrics',
+    ],
+    [
+      'metrics.serviceMonitor.enabled=true,metrics.serviceMonitor.scrapeTimeout=1m1s',
+      'scrapeTimeout of a monitor is 1m1s, more than its interval, 30s',
+    ],
+  ])('%s is refused by its name', (value, message) =>
+    expect(render(value)).rejects.toThrow(message),
+  );
+
+  test.each([
+    ['serviceAccount.name=x', 'each service has services.<service>.serviceAccount.name'],
+    ['controller.resources.limits.cpu=1', 'the rest in services.<service>'],
+    ['replicas=2', 'services.<service>.replicas'],
+    ['settings.clusterName=x', 'this chart calls it cluster.name'],
+    ['settings.interruptionQueue=x', 'this chart calls it interruptionQueue, outside settings'],
+    ['settings.aws.clusterName=x', '`dovetail convert values` says what each value is called'],
+  ])("%s, of Karpenter's chart, is refused with the name it has here", (value, message) =>
+    expect(render(value)).rejects.toThrow(message),
+  );
+});
