@@ -228,6 +228,7 @@ export const decisionKinds = [
   'drain',
   'terminate',
   'collect',
+  'gap',
 ] as const;
 /** The kind of fact that a decision states. */
 export type DecisionKind = (typeof decisionKinds)[number];

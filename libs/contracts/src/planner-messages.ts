@@ -70,7 +70,7 @@ export type SearchReply = {
 export type GapReply = {
   /** Claims whose node has joined or is on its way. */
   readonly nodes: number;
-  /** What they cost now. Nodes without a price are left out. */
+  /** Their price now. Nodes without a price are left out. */
   readonly priceMicrosPerHour: number;
   /** Nodes of these whose offering the catalog does not name. */
   readonly nodesWithoutPrice: number;

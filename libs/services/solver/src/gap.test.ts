@@ -111,7 +111,7 @@ describe('the gap', () => {
     await stage.tell('pod', podValue('promised', { requests: { cpu: 1_500, pods: 1 } }));
     await stage.promise(m5Claim('coming').uid, ['promised']);
     await solving();
-    // Nobody knows yet what the claim will become.
+    // The claim may still become one of two types.
     expect(await asked()).toMatchObject({
       gap: { nodes: 2, nodesWithoutPrice: 1, priceMicrosPerHour: 384_000, pods: 2, planNodes: 1 },
     });
