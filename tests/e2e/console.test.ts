@@ -67,13 +67,13 @@ describe.runIf(browser !== undefined)('the console of a lab', () => {
     await shows(
       'the gap',
       '[data-testid=gap]',
-      /^A plan from nothing for the same pods costs \$0\.\d{4}\/h on \d nodes?, and none less than \$0\.\d{4}\/h \(dashed\)/,
+      /^A plan from nothing for the same pods costs ~?\$0\.\d{4}\/h on \d nodes?, and none less than ~?\$0\.\d{4}\/h \(dashed\)/,
     );
     expect(await text('[data-testid=sum-least]')).toMatch(
-      /^Least\s+\$0\.\d{4}\/h a plan from nothing: \$0\.\d{4}\/h$/,
+      /^Least\s+~?\$0\.\d{4}\/h a plan from nothing: ~?\$0\.\d{4}\/h$/,
     );
     expect(await page.locator('.chart').getAttribute('aria-label')).toMatch(
-      /; the least possible is \$0\.\d{4}\/h$/,
+      /; the least possible is ~?\$0\.\d{4}\/h$/,
     );
   });
 

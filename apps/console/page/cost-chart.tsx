@@ -46,7 +46,9 @@ function chartText(points: readonly CostPoint[], { last: gap }: GapView): string
   return [
     `Now ${priceText(last[1])}`,
     `between ${least ?? ''} and ${most ?? ''} since ${timeText(first[0])}`,
-    ...(bound === undefined ? [] : [`the least possible is ${priceText(bound)}`]),
+    ...(bound === undefined
+      ? []
+      : [`the least possible is ${priceText(bound, gap?.priceEstimated)}`]),
   ].join('; ');
 }
 

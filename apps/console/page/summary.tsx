@@ -39,8 +39,8 @@ export function Summary({ view }: { readonly view: View }) {
 function leastOf({ gap: { last } }: View): readonly (readonly [string, string, string])[] {
   const least = last?.lowerBoundMicrosPerHour;
   if (last === undefined || least === undefined) return [];
-  const plan = `a plan from nothing: ${priceText(last.planPriceMicrosPerHour)}`;
-  return [['Least', priceText(least), plan]];
+  const price = (micros: number): string => priceText(micros, last.priceEstimated);
+  return [['Least', price(least), `a plan from nothing: ${price(last.planPriceMicrosPerHour)}`]];
 }
 
 const otherStates = ['launching', 'starting', 'not-ready', 'ending'] as const;

@@ -24,9 +24,10 @@ export function gapText(gap: GapRow | undefined): string {
     return 'The price of a plan from nothing is not known yet: the reaper asks for it as often as GAP_EVERY says.';
   const least = gap.lowerBoundMicrosPerHour;
   const left = gap.podsUnplaced;
+  const price = (micros: number): string => priceText(micros, gap.priceEstimated);
   return [
-    `A plan from nothing for the same pods costs ${priceText(gap.planPriceMicrosPerHour)} on ${countText(gap.planNodes, 'node')}`,
-    ...(least === undefined ? [] : [`and none less than ${priceText(least)} (dashed)`]),
+    `A plan from nothing for the same pods costs ${price(gap.planPriceMicrosPerHour)} on ${countText(gap.planNodes, 'node')}`,
+    ...(least === undefined ? [] : [`and none less than ${price(least)} (dashed)`]),
     ...(left === 0 ? [] : [`without ${countText(left, 'pod')} that it has no place for`]),
     `as of ${timeText(gap.atMs)}.`,
   ].join(', ');

@@ -86,6 +86,8 @@ export type GapReply = {
   readonly statePosition: PlanReply['statePosition'];
   /** The time of planning, without the proof. */
   readonly solveMs: number;
+  /** Whether a price in it is estimated from another region's. */
+  readonly priceEstimated: boolean;
 };
 /** A what-if plan, and the position of the state feed that it is based on. */
 export type PlanReply = {

@@ -107,8 +107,14 @@ test.each([
   ],
   [
     'one without a bound says none, and names pods without a place',
-    [{ ...unbound, facts: { ...gapFacts, planNodes: '1', podsUnplaced: '2' } }],
-    'from nothing: $1.8500/h on 1 node, without 2 pods, 1m ago',
+    [
+      {
+        ...unbound,
+        priceEstimated: true,
+        facts: { ...gapFacts, planNodes: '1', podsUnplaced: '2' },
+      },
+    ],
+    'from nothing: ~$1.8500/h on 1 node, without 2 pods, 1m ago',
   ],
 ])('of what pods would cost from nothing, %s', (_what, decisions, line) => {
   const [, second] = statusText(statusOf(...decisions)).split('\n');
@@ -127,6 +133,7 @@ test('a comparison is no round, and JSON has its numbers', () => {
     planPriceMicrosPerHour: 1_850_000,
     lowerBoundMicrosPerHour: 1_810_000,
     podsUnplaced: 0,
+    priceEstimated: false,
   });
   expect(statusOf().gap).toBeUndefined();
 });

@@ -92,5 +92,6 @@ function gapOf(decision: Decision, nowMs: number): GapStatus {
     planPriceMicrosPerHour: numberOf('planPriceMicrosPerHour'),
     ...(least === undefined ? {} : { lowerBoundMicrosPerHour: least }),
     podsUnplaced: numberOf('podsUnplaced'),
+    priceEstimated: decision.priceEstimated ?? false,
   };
 }

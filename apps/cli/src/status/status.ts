@@ -70,6 +70,8 @@ export type GapStatus = {
   readonly lowerBoundMicrosPerHour?: number;
   /** Pods that the plan leaves without a place. Neither its price nor the bound counts them. */
   readonly podsUnplaced: number;
+  /** Whether one of the prices is estimated. */
+  readonly priceEstimated: boolean;
 };
 
 /** Dovetail in a cluster at one moment. */

@@ -38,9 +38,10 @@ function headline({ total, waiting: pods }: Status): string {
 function gapLine({ gap }: Status): string {
   if (gap === undefined) return '';
   const { planNodes, planPriceMicrosPerHour, lowerBoundMicrosPerHour: least, podsUnplaced } = gap;
+  const about = gap.priceEstimated ? '~' : '';
   return [
-    `from nothing: ${dollars(planPriceMicrosPerHour, 4)}/h on ${countText(planNodes, 'node')}`,
-    ...(least === undefined ? [] : [`at least ${dollars(least, 4)}/h`]),
+    `from nothing: ${about}${dollars(planPriceMicrosPerHour, 4)}/h on ${countText(planNodes, 'node')}`,
+    ...(least === undefined ? [] : [`at least ${about}${dollars(least, 4)}/h`]),
     ...(podsUnplaced === 0 ? [] : [`without ${countText(podsUnplaced, 'pod')}`]),
     `${periodText(gap.msAgo)} ago\n`,
   ].join(', ');

@@ -67,6 +67,7 @@ const gapReply = message<GapReply>({
   podsUnplaced: uint,
   statePosition: streamPosition,
   solveMs: int,
+  priceEstimated: flag,
 });
 
 /** The place of a message that is too large to be sent whole. */

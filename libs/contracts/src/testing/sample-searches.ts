@@ -47,4 +47,5 @@ export const sampleGap: GapReply = {
   podsUnplaced: 2,
   statePosition: { incarnation: 'one', sequence: 345 },
   solveMs: 210,
+  priceEstimated: true,
 };

@@ -16,6 +16,7 @@ const answer: GapReply = {
   podsUnplaced: 0,
   statePosition: { incarnation: 'one', sequence: 7 },
   solveMs: 210,
+  priceEstimated: false,
 };
 
 /** A node with two pods that nothing disrupts. */
@@ -129,6 +130,11 @@ describe('the gap', () => {
       'nodes without a price and pods without a place',
       { nodes: 1, nodesWithoutPrice: 1, podsUnplaced: 2 },
       '1 node costs $1.9200/h without 1 of unknown price; a plan from nothing costs $1.8500/h on 11 nodes, and none costs less than $1.8100/h; it has no place for 2 pods',
+    ],
+    [
+      'estimated prices',
+      { priceEstimated: true },
+      '12 nodes cost ~$1.9200/h; a plan from nothing costs ~$1.8500/h on 11 nodes, and none costs less than ~$1.8100/h',
     ],
     [
       'a plan without a bound',

@@ -2,7 +2,7 @@ import { requestGap } from '@dovetail/contracts';
 import { poolValue } from '@dovetail/core-api/testing';
 import type { Pod } from '@dovetail/core-kube-model';
 import { podValue } from '@dovetail/core-kube-model/testing';
-import { clusterName, hash, m5Claim, m5Node } from '@dovetail/sim-stage';
+import { clusterName, hash, m5Claim, m5Node, m5Types } from '@dovetail/sim-stage';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { SolverEngine } from './engine.js';
@@ -67,11 +67,25 @@ describe('the gap', () => {
         planPriceMicrosPerHour: 192_000,
         bound: { priceMicrosPerHour: expect.any(Number) as number },
         podsUnplaced: 0,
+        priceEstimated: false,
         statePosition: { sequence: 8 },
       },
     });
     expect(stage.plans).toEqual([]);
     expect(stage.decisions).toEqual([]);
+  });
+
+  test('says that a price is an estimate, of a node or of the plan', async () => {
+    await running('n1');
+    await solving();
+    for (const [index, name] of ['m5.2xlarge', 'm5.large', 'm5.xlarge'].entries()) {
+      const types = m5Types.map((type) => ({
+        ...type,
+        offerings: type.offerings.map((one) => ({ ...one, priceEstimated: type.name === name })),
+      }));
+      await stage.catalog(`estimated-${String(index)}`, types);
+      expect(await asked()).toMatchObject({ gap: { priceEstimated: name !== 'm5.xlarge' } });
+    }
   });
 
   test('of a cluster without nodes of ours is nothing at all', async () => {

@@ -1,4 +1,6 @@
 import type { GapReply } from '@dovetail/contracts';
+import { labels } from '@dovetail/core-api';
+import { type OfferingIdentity, offeringKey } from '@dovetail/core-ec2-model';
 import { isReschedulable, type Pod, uprooted } from '@dovetail/core-kube-model';
 import {
   type ExistingNode,
@@ -57,6 +59,26 @@ export function nothingOf(mirror: Mirror, nowMs: number, giveWay?: () => void): 
   };
 }
 
+/** Whether the price of a node, or of a new node as it is counted, is an estimate. */
+function isEstimated(nodes: readonly ExistingNode[], made: Plan, { pools }: Snapshot): boolean {
+  const estimates = new Set<string>();
+  for (const { instanceTypes } of pools)
+    for (const { name: instanceType, offerings } of instanceTypes)
+      for (const offering of offerings)
+        if (offering.priceEstimated) estimates.add(offeringKey({ ...offering, instanceType }));
+  if (estimates.size === 0) return false;
+  const isOne = (offering: OfferingIdentity): boolean => estimates.has(offeringKey(offering));
+  return (
+    nodes.some((node) =>
+      isOne({
+        instanceType: node.labels[labels.instanceType] ?? '',
+        zone: node.labels[labels.zone] ?? '',
+        capacityType: node.labels[labels.capacityType] as OfferingIdentity['capacityType'],
+      }),
+    ) || made.newNodes.some(({ options: [first] }) => first !== undefined && isOne(first))
+  );
+}
+
 /** Plans the pods from nothing, and compares the price with that of the nodes that hold them. */
 export function measuredGap(
   { nodes, pods, snapshot, statePosition }: Nothing,
@@ -76,6 +98,7 @@ export function measuredGap(
     podsUnplaced: made.unplaced.length,
     statePosition,
     solveMs: time.spentMs(),
+    priceEstimated: isEstimated(nodes, made, snapshot),
   };
   // The proof runs beside other work, in no lane, so it must not give way.
   const { giveWay: _, shouldStop: __, ...rules } = options;

@@ -7,6 +7,7 @@ const gap = (atMs: number, least?: number) =>
   decisionValue('gap', {
     atMs,
     priceMicrosPerHour: 1_920_000,
+    priceEstimated: true,
     facts: { nodes: '12', planNodes: '11', planPriceMicrosPerHour: '1850000', podsUnplaced: '2' },
     ...(least === undefined ? {} : { lowerBoundMicrosPerHour: least }),
   });
@@ -30,6 +31,7 @@ test('the last comparison has its numbers, and all bounds stand in the order of 
       planPriceMicrosPerHour: 1_850_000,
       lowerBoundMicrosPerHour: 7,
       podsUnplaced: 2,
+      priceEstimated: true,
     },
     bounds: [
       [10, 5],

@@ -42,5 +42,6 @@ function rowOf({ atMs, priceMicrosPerHour = 0, ...decision }: Decision): GapRow 
     planPriceMicrosPerHour: numberOf('planPriceMicrosPerHour'),
     ...(least === undefined ? {} : { lowerBoundMicrosPerHour: least }),
     podsUnplaced: numberOf('podsUnplaced'),
+    priceEstimated: decision.priceEstimated ?? false,
   };
 }

@@ -71,6 +71,7 @@ export type GapRow = {
   readonly lowerBoundMicrosPerHour?: number;
   /** Pods that the plan leaves without a place. Neither its price nor the bound counts them. */
   readonly podsUnplaced: number;
+  readonly priceEstimated: boolean;
 };
 
 /** The last comparison, and the bounds of all that the bus keeps, the oldest first. */

@@ -1,8 +1,6 @@
 import type { GapReply } from '@dovetail/contracts';
 import { countText, type NewDecision } from '@dovetail/service-kit';
 
-const dollars = (microsPerHour: number): string => `$${(microsPerHour / 1e6).toFixed(4)}/h`;
-
 /** The bound, unless the plan has none that applies. */
 const leastOf = ({ bound }: GapReply): number | undefined =>
   bound.kind === 'none' ? undefined : bound.priceMicrosPerHour;
@@ -14,6 +12,8 @@ const leastOf = ({ bound }: GapReply): number | undefined =>
 function summaryOf(gap: GapReply): string {
   const least = leastOf(gap);
   const { nodes, nodesWithoutPrice, podsUnplaced } = gap;
+  const dollars = (micros: number): string =>
+    `${gap.priceEstimated ? '~' : ''}$${(micros / 1e6).toFixed(4)}/h`;
   const left =
     nodesWithoutPrice === 0 ? '' : ` without ${String(nodesWithoutPrice)} of unknown price`;
   const unplaced =
@@ -34,15 +34,6 @@ export function decisionOfGap(gap: GapReply): NewDecision {
   const { incarnation, sequence } = gap.statePosition;
   const { priceMicrosPerHour, planPriceMicrosPerHour, bound } = gap;
   const least = leastOf(gap);
-  const numbers = {
-    nodes: gap.nodes,
-    nodesWithoutPrice: gap.nodesWithoutPrice,
-    pods: gap.pods,
-    planNodes: gap.planNodes,
-    planPriceMicrosPerHour,
-    podsUnplaced: gap.podsUnplaced,
-    solveMs: gap.solveMs,
-  };
   const said = [priceMicrosPerHour, planPriceMicrosPerHour, bound.priceMicrosPerHour].join('-');
   return {
     id: `gap/${incarnation}/${String(sequence)}/${said}`,
@@ -63,10 +54,20 @@ export function decisionOfGap(gap: GapReply): NewDecision {
       },
     ],
     priceMicrosPerHour,
+    priceEstimated: gap.priceEstimated,
     ...(least === undefined ? {} : { lowerBoundMicrosPerHour: least }),
-    facts: {
-      ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)])),
-      bound: bound.kind,
-    },
+    facts: factsOf(gap),
   };
+}
+
+/** All numbers that are no field of a decision. */
+function factsOf({
+  priceMicrosPerHour: _price,
+  priceEstimated: _estimated,
+  statePosition: _position,
+  bound,
+  ...numbers
+}: GapReply): Readonly<Record<string, string>> {
+  const texts = Object.entries(numbers).map(([name, value]) => [name, String(value)] as const);
+  return { ...Object.fromEntries(texts), bound: bound.kind };
 }
