@@ -93,7 +93,8 @@ export class EngineDesk {
       if (measured === undefined) return { kind: 'behind' };
       const { gap } = measured;
       try {
-        const bound = boundMs > 0 ? await this.#engine.boundOfGap(measured, boundMs) : undefined;
+        const bound =
+          boundMs > 0 ? await this.#engine.boundOfGap(measured, boundMs, this.#giveWay) : undefined;
         return { kind: 'gap', gap: bound === undefined ? gap : { ...gap, bound } };
       } catch (error) {
         return { kind: 'gap', gap, failure: messageOf(error) };

@@ -288,11 +288,17 @@ export class SolverEngine {
   }
 
   /**
-   * Returns the best bound of a plan from nothing that is proven in this time, in milliseconds.
-   * Undefined if there is no prover or no time. Rejects if the prover fails.
+   * Returns the best bound of a plan from nothing that is proven in this time, in milliseconds. It
+   * calls `giveWay` while it reads the pods. Undefined if there is no prover or no time. Rejects if
+   * the prover fails.
    */
-  boundOfGap(measured: MeasuredGap, msMax: number): Promise<Bound | undefined> {
-    return this.#proofs.boundOf(measured, msMax);
+  boundOfGap(
+    { plan: made, planned }: MeasuredGap,
+    msMax: number,
+    giveWay?: () => void,
+  ): Promise<Bound | undefined> {
+    const options = { ...planned.options, ...(giveWay === undefined ? {} : { giveWay }) };
+    return this.#proofs.boundOf({ plan: made, planned: { ...planned, options } }, msMax);
   }
 
   /**

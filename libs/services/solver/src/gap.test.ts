@@ -196,6 +196,31 @@ describe('a plan from nothing', () => {
     expect(beside).toEqual(alone);
   });
 
+  test('lets a batch come first while its bound is proven, too', async () => {
+    await running('n1', 'n2');
+    await stage.tell('pod', podValue('waits'));
+    let isProving = false;
+    const solve = () => Promise.reject(new Error('not reached'));
+    await solving({ prover: () => ((isProving = true), { solve }) });
+    const [engine] = stage.engines;
+    if (engine === undefined) throw new Error('a solver has an engine');
+    const order: string[] = [];
+    const statePosition = { incarnation: '', sequence: 0 };
+    const cut = { group: 'g', podUids: ['waits'], round: '1.1', cutAtMs: 0, youngestMs: 0 };
+    const desk: EngineDesk = new EngineDesk(engine, stage.clock, {
+      receive: () => {
+        if (!isProving) return;
+        isProving = false;
+        const note = (what: string) => (): void => void order.push(what);
+        const done = { resolve: note('batch'), reject: note('failed') };
+        desk.solveBatch({ ...cut, statePosition }, 100, done);
+      },
+    });
+    await desk.gap(1_000, 1_000);
+    order.push('gap');
+    expect(order).toEqual(['batch', 'gap']);
+  });
+
   test('is one at a time, beside searches too', async () => {
     await running('n1');
     await solving();

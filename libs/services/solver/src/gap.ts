@@ -100,7 +100,7 @@ export function measuredGap(
     solveMs: time.spentMs(),
     priceEstimated: isEstimated(nodes, made, snapshot),
   };
-  // The proof runs beside other work, in no lane, so it must not give way.
+  // The proof has its own time, and its own way to give way.
   const { giveWay: _, shouldStop: __, ...rules } = options;
   return { gap, plan: made, planned: { snapshot, pods, options: rules } };
 }
