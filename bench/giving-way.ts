@@ -2,6 +2,7 @@ import { cpus, loadavg } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
+import { encodePlannerAnswer, type GapReply } from '@dovetail/contracts';
 import { podOf } from '@dovetail/core-kube-model';
 import Table from 'cli-table3';
 
@@ -15,6 +16,8 @@ const flags = {
   /** The nodes that a what-if takes out; as many pods move as to use its whole budget. */
   out: { type: 'string', default: '51' },
   pairs: { type: 'string', default: '30' },
+  /** The plan from nothing for all pods is asked for, and no what-if. */
+  gap: { type: 'boolean', default: false },
 } as const;
 
 /** The waits of one batch in milliseconds: alone, and while a what-if is planned. */
@@ -30,6 +33,8 @@ type GivingWayResults = {
   readonly pairs: readonly Pair[];
   readonly whatIfMs: readonly number[];
   readonly smallWhatIfMs: readonly number[];
+  /** The bytes of an answer of the gap. Absent: what-ifs were asked for. */
+  readonly gapBytes?: number;
   readonly moreMs: { readonly median: number; readonly p99: number };
 };
 
@@ -37,6 +42,8 @@ const podsPerNode = 10;
 const wantedMs = 50;
 const whatIfBudgetMs = 1_000;
 const batchBudgetMs = 100;
+/** As the reaper and the solver's settings have it. */
+const gapQuestion = { kind: 'gap', budgetMs: 5_000, boundMs: 1_000 } as const;
 
 const nameOf = (node: number): string => (nodeManifest(node)['metadata'] as { name: string }).name;
 const uidOf = (pod: number): string => (podManifest(pod, 0)['metadata'] as { uid: string }).uid;
@@ -50,6 +57,10 @@ const whatIf = (first: number, out: number): object => {
   const request = { podUids: pods, withoutNodes: nodes.map(nameOf), budgetMs: whatIfBudgetMs };
   return { kind: 'request', request };
 };
+
+/** The size of an answer of the gap on the bus. */
+const bytesOf = (answer: unknown): number =>
+  encodePlannerAnswer({ kind: 'gap', gap: (answer as { readonly gap: GapReply }).gap }).length;
 
 async function timeOf(work: Promise<unknown>): Promise<number> {
   const startMs = performance.now();
@@ -75,27 +86,31 @@ export async function givingWay(args: readonly string[]): Promise<void> {
   const pairs: Pair[] = [];
   const whatIfMs: number[] = [];
   const smallWhatIfMs: number[] = [];
+  let gapBytes: number | undefined;
+  if (values.gap) gapBytes = bytesOf(await thread.ask(gapQuestion));
   for (let pair = 0; pair < count; pair += 1) {
     const first = (pair * out) % (nodes - out);
     smallWhatIfMs.push(await timeOf(thread.ask(whatIf(first, 1))));
     const alone = await batch();
-    const asked = timeOf(thread.ask(whatIf(first, out)));
-    // All moments of the what-if have their turn.
-    await setTimeout((whatIfBudgetMs * (pair + 0.5)) / count);
+    const asked = timeOf(thread.ask(values.gap ? gapQuestion : whatIf(first, out)));
+    // All moments of the question have their turn.
+    const longMs = values.gap ? gapQuestion.budgetMs + gapQuestion.boundMs : whatIfBudgetMs;
+    await setTimeout((longMs * (pair + 0.5)) / count);
     pairs.push({ alone, beside: await batch() });
     whatIfMs.push(await asked);
   }
   await thread.close();
   const more = pairs.map(({ alone, beside }) => beside - alone);
   const moreMs = { median: quantile(more, 0.5), p99: quantile(more, 0.99) };
-  const run = { nodes, out, pairs, whatIfMs, smallWhatIfMs, moreMs };
+  const sized = gapBytes === undefined ? {} : { gapBytes };
+  const run = { nodes, out, pairs, whatIfMs, smallWhatIfMs, ...sized, moreMs };
   const at = new Date().toISOString();
   show(run);
   await keepRun<GivingWayResults>('giving-way', { at, cpus: cpus().length, loadBefore, ...run });
 }
 
 function show(run: Omit<GivingWayResults, 'at' | 'cpus' | 'loadBefore'>): void {
-  const { pairs, whatIfMs, smallWhatIfMs, moreMs } = run;
+  const { pairs, whatIfMs, smallWhatIfMs, gapBytes, moreMs } = run;
   const table = new Table({ head: ['milliseconds', 'median', '99th percentile'] });
   const add = (what: string, some: readonly number[]): void =>
     void table.push([what, quantile(some, 0.5).toFixed(0), quantile(some, 0.99).toFixed(0)]);
@@ -104,10 +119,15 @@ function show(run: Omit<GivingWayResults, 'at' | 'cpus' | 'loadBefore'>): void {
     pairs.map(({ alone }) => alone),
   );
   add(
-    'a batch beside a what-if',
+    gapBytes === undefined ? 'a batch beside a what-if' : 'a batch beside a plan from nothing',
     pairs.map(({ beside }) => beside),
   );
-  add(`a what-if about ${String(run.out)} nodes, interrupted once`, whatIfMs);
+  add(
+    gapBytes === undefined
+      ? `a what-if about ${String(run.out)} nodes, interrupted once`
+      : `a plan from nothing for ${String(run.nodes)} nodes, ${String(gapBytes)} bytes of answer`,
+    whatIfMs,
+  );
   add('a what-if about one node', smallWhatIfMs);
   process.stdout.write(`${table.toString()}\n`);
   const verdict = moreMs.p99 <= wantedMs ? 'met' : 'missed';

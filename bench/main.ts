@@ -63,8 +63,8 @@ const usage = `usage: npm run bench -- NAME [options]
       where Karpenter's plans of small random worlds are cheaper or fuller, and why
   disruption [--nodes 5000] [--pods 50000] [--budgets 500] [--seconds 30]
       how long disruption holds the event loop of a reaper, and what it asks
-  giving-way [--nodes 500] [--out 51] [--pairs 30]
-      how long a batch of pending pods waits for a what-if
+  giving-way [--nodes 500] [--out 51] [--pairs 30] [--gap]
+      how long a batch of pending pods waits for a what-if, or for a plan from nothing (--gap)
   solvers [--pairs 5] [--batches 40] [--pods 300]
       whether two solver processes share the work of one
   simulate [--runs 15] [--pods 1000] [--rules plain|spread] [--budget 0]

@@ -84,7 +84,8 @@ export class Standing {
       hash: systemHash,
       leadership: leading(1),
     };
-    const config = { ...defaultReaperConfig, clusterName: cluster };
+    // Only questions about nodes are counted.
+    const config = { ...defaultReaperConfig, gapEveryMs: 0, clusterName: cluster };
     void createReaper(deps, config).run(this.#stop);
   }
 

@@ -29,7 +29,7 @@ describe.runIf(browser !== undefined)('the console of a lab', () => {
     eventually(what, async () => wanted.test(await text(selector)));
 
   beforeAll(async () => {
-    at = await openWorld({ world: 'twin', console: true });
+    at = await openWorld({ world: 'twin', console: true, env: { reaper: { GAP_EVERY: '2s' } } });
     url = at.lab.parts.get('console')?.pageUrl ?? '';
     await at.kube.putManifests(
       poolManifest({ clusterName: at.lab.options.clusterName, instanceTypes: ['c5.large'] }),
@@ -61,6 +61,20 @@ describe.runIf(browser !== undefined)('the console of a lab', () => {
     expect(await text('.row.group')).toMatch(/default us-west-2[a-z]/);
     expect(await text('[data-testid=sum-cost]')).toMatch(/\$0\.\d*[1-9]\d*\/h/);
     expect(await page.locator('.chart').getAttribute('aria-label')).toMatch(/^Now ~?\$0\.\d*[1-9]/);
+  });
+
+  test('shows the least that the pods would cost from nothing, as a line and in words', async () => {
+    await shows(
+      'the gap',
+      '[data-testid=gap]',
+      /^A plan from nothing for the same pods costs ~?\$0\.\d{4}\/h on \d nodes?, and none less than ~?\$0\.\d{4}\/h \(dashed\)/,
+    );
+    expect(await text('[data-testid=sum-least]')).toMatch(
+      /^Least\s+~?\$0\.\d{4}\/h a plan from nothing: ~?\$0\.\d{4}\/h$/,
+    );
+    expect(await page.locator('.chart').getAttribute('aria-label')).toMatch(
+      /; the least possible is ~?\$0\.\d{4}\/h$/,
+    );
   });
 
   test('has a group of rows for each zone, with the sums of its nodes', async () => {

@@ -38,6 +38,7 @@ const happened: ReadonlySet<string> = new Set([
   'pod-watcher has asked NATS once',
   'pods are planned',
   'the first node of a type and image joins',
+  'the reaper has compared the nodes with a plan from nothing (GAP_EVERY)',
   'the reaper has judged the nodes once',
   'a pod starts, and with disableClusterStateObservability',
   'there is a node, and with disableClusterStateObservability',
@@ -91,7 +92,7 @@ const limitedPool = (clusterName: string): string =>
     );
 
   beforeAll(async () => {
-    at = await openWorld({ world: 'twin' });
+    at = await openWorld({ world: 'twin', env: { reaper: { GAP_EVERY: '2s' } } });
     const views = services.map(async (name) => [name, await serviceOf(at.lab, name)] as const);
     prometheus = await startPrometheus({
       program: program ?? '',

@@ -15,6 +15,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 type Status = {
   readonly services: readonly { readonly name: string; readonly overdue: boolean }[];
   readonly waiting: readonly { readonly pod: string; readonly why: string }[];
+  readonly total: { readonly priceMicrosPerHour: number };
+  readonly gap?: Readonly<Record<string, number>>;
 };
 
 /** A built command on a terminal of 110 columns and 30 rows. */
@@ -49,7 +51,7 @@ describe('dovetail status, explain and top, on a lab', () => {
     ran(0, 'status', '--kubeconfig', at.lab.kubeconfig, ...args);
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'dovetail-status-'));
-    at = await openWorld({ world: 'twin' });
+    at = await openWorld({ world: 'twin', env: { reaper: { GAP_EVERY: '2s' } } });
     await at.kube.putManifests(
       poolManifest({ clusterName: at.lab.options.clusterName, instanceTypes: ['c5.large'] }),
     );
@@ -73,6 +75,27 @@ describe('dovetail status, explain and top, on a lab', () => {
 
   test('it says the last round, with its price and the least possible one', async () => {
     expect(await status()).toMatch(/^\d+s ago +plan +0\.\d{4} +0\.\d{4} +1 pod on 1 new node/m);
+  });
+
+  test('it says what the same pods would cost from nothing, and the least possible', async () => {
+    const { gap, total } = await eventually('the gap of one node', async () => {
+      const read = JSON.parse(await status('-o', 'json')) as Status;
+      return read.gap?.['nodes'] === 1 ? read : undefined;
+    });
+    const price = total.priceMicrosPerHour;
+    expect(gap).toMatchObject({
+      priceMicrosPerHour: price,
+      planNodes: 1,
+      planPriceMicrosPerHour: price,
+      lowerBoundMicrosPerHour: price,
+      podsUnplaced: 0,
+    });
+    expect(await status()).toMatch(
+      /^1 node, .*\nfrom nothing: ~?\$0\.\d{4}\/h on 1 node, at least ~?\$0\.\d{4}\/h, \d+m?s ago\n\nSERVICES$/m,
+    );
+    expect(await ran(0, 'decisions', '--kind', 'gap', '--wide')).toMatch(
+      /1 node costs ~?\$0\.\d{4}\/h; a plan from nothing costs ~?\$0\.\d{4}\/h on 1 node, and none costs less than ~?\$0\.\d{4}\/h/,
+    );
   });
 
   test('a pod that fits no type waits with the reason that the planner gave', async () => {

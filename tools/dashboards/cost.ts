@@ -76,6 +76,31 @@ export const cost: Dashboard = {
       title: 'Gap',
       panels: [
         {
+          title: 'Price of the cluster beside its bound',
+          about:
+            'US dollars an hour of all nodes with claims, of a plan from nothing for their pods, and the least that any such plan can cost.',
+          unit: 'currencyUSD',
+          emptyUntil: 'the reaper has compared the nodes with a plan from nothing (GAP_EVERY)',
+          queries: [
+            one('max(dovetail_cluster_price_dollars)', 'now'),
+            one('max(dovetail_cluster_plan_dollars)', 'from nothing'),
+            one('max(dovetail_cluster_bound_dollars)', 'at least'),
+          ],
+        },
+        {
+          title: 'Gap of the cluster',
+          about:
+            'How far the price of all nodes is above the least that their pods would cost: 0.1 is 10 %.',
+          unit: 'percentunit',
+          emptyUntil: 'the reaper has compared the nodes with a plan from nothing (GAP_EVERY)',
+          queries: [
+            one(
+              'max(dovetail_cluster_price_dollars) / max(dovetail_cluster_bound_dollars) - 1',
+              'gap',
+            ),
+          ],
+        },
+        {
           title: 'Gap of plans',
           about:
             'How far plans cost above the best lower bound that was proven: 0.1 is 10 %. It covers the last hour.',

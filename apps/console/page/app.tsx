@@ -30,7 +30,7 @@ export function App() {
       </header>
       <main class={isOld ? 'old' : ''}>
         <NodeTable nodes={view.nodes} nowMs={nowMs} isEmpty={view.bus.state !== 'reading'} />
-        <CostChart points={view.cost} nowMs={nowMs} />
+        <CostChart points={view.cost} gap={view.gap} nowMs={nowMs} />
         <Waiting waiting={view.waiting} nowMs={nowMs} />
         <Decisions rows={view.decisions} nowMs={nowMs} />
         <Rounds rows={view.rounds} nowMs={nowMs} />

@@ -15,6 +15,7 @@ export function Summary({ view }: { readonly view: View }) {
   const month = `${about}$${((micros * hoursPerMonth) / 1e6).toFixed(0)} a month`;
   const facts: readonly (readonly [string, string, string])[] = [
     ['Cost', priceText(micros, isEstimated), month],
+    ...leastOf(view),
     ['Nodes', String(nodes.length), statesText(view)],
     ['CPU', percentText(sumOfFills(nodes.map(({ cpu }) => cpu))), 'requested'],
     ['Memory', percentText(sumOfFills(nodes.map(({ memory }) => memory))), 'requested'],
@@ -32,6 +33,14 @@ export function Summary({ view }: { readonly view: View }) {
       ))}
     </dl>
   );
+}
+
+/** The least possible cost, if it was compared. */
+function leastOf({ gap: { last } }: View): readonly (readonly [string, string, string])[] {
+  const least = last?.lowerBoundMicrosPerHour;
+  if (last === undefined || least === undefined) return [];
+  const price = (micros: number): string => priceText(micros, last.priceEstimated);
+  return [['Least', price(least), `a plan from nothing: ${price(last.planPriceMicrosPerHour)}`]];
 }
 
 const otherStates = ['launching', 'starting', 'not-ready', 'ending'] as const;

@@ -1,4 +1,5 @@
-import { type Fill, shareOf } from '@dovetail/core-fleet/words';
+import { countText, type Fill, shareOf } from '@dovetail/core-fleet/words';
+import type { GapRow } from '@dovetail/service-console/view';
 
 /** Dollars an hour, `~` before an estimate, and a dash if it is unknown. */
 export const priceText = (micros: number | undefined, isEstimated = false): string =>
@@ -16,3 +17,18 @@ export const timeText = (atMs: number): string => new Date(atMs).toLocaleTimeStr
 
 /** A pool's name. Its kind is said for a Provisioner alone, as in the terminal. */
 export const poolText = (pool: string): string => pool.replace(/^NodePool\//, '');
+
+/** The price of the nodes beside that of a plan from nothing, in words. */
+export function gapText(gap: GapRow | undefined): string {
+  if (gap === undefined)
+    return 'The price of a plan from nothing is not known yet: the reaper asks for it as often as GAP_EVERY says.';
+  const least = gap.lowerBoundMicrosPerHour;
+  const left = gap.podsUnplaced;
+  const price = (micros: number): string => priceText(micros, gap.priceEstimated);
+  return [
+    `A plan from nothing for the same pods costs ${price(gap.planPriceMicrosPerHour)} on ${countText(gap.planNodes, 'node')}`,
+    ...(least === undefined ? [] : [`and none less than ${price(least)} (dashed)`]),
+    ...(left === 0 ? [] : [`without ${countText(left, 'pod')} that it has no place for`]),
+    `as of ${timeText(gap.atMs)}.`,
+  ].join(', ');
+}

@@ -54,6 +54,13 @@ const settings = {
     fallback: !defaultReaperConfig.observesClusterState,
     parse: yesOrNo,
   },
+  gapEveryMs: {
+    env: 'GAP_EVERY',
+    flag: 'gap-every',
+    help: 'The shortest time between two comparisons of the price of all nodes with that of a plan from nothing, such as 10m; 0: none is made. Nothing is compared while nothing changes.',
+    fallback: defaultReaperConfig.gapEveryMs,
+    parse: durationMs,
+  },
   ...keepingSettings,
   consolidationMovePauseMs: {
     env: 'CONSOLIDATION_MOVE_PAUSE',
@@ -138,7 +145,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
 
 /** The settings of disruption, with the limits that keep pods from moving back and forth. */
 function configOf(given: Shell<typeof settings>['settings']) {
-  const { consolidation, featureGates, legacyNodeRepair } = given;
+  const { consolidation, featureGates, gapEveryMs, legacyNodeRepair } = given;
   const disruption = {
     ...defaultReaperConfig.disruption,
     movePauseMs: given.consolidationMovePauseMs,
@@ -153,6 +160,7 @@ function configOf(given: Shell<typeof settings>['settings']) {
   return {
     ...defaultReaperConfig,
     observesClusterState,
+    gapEveryMs,
     consolidation,
     legacyNodeRepair,
     ...gates,

@@ -24,6 +24,12 @@ export type Question =
       readonly request: SearchRequest;
       readonly budgetMs: number;
     }
+  | {
+      readonly kind: 'gap';
+      readonly id: number;
+      readonly budgetMs: number;
+      readonly boundMs: number;
+    }
   /**
    * The worker answers once the mirror has changed since its last answer, after `waitMs` at the
    * latest.

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { MalformedMessage } from '@dovetail/contracts';
 import { type Clock, type DebugState, type Log, stackOf, type Vitals } from '@dovetail/core-ports';
 import type { Bound } from '@dovetail/core-scheduling';
-import type { EnginePort, RecordSlice, Searched, Solved } from '@dovetail/service-solver';
+import type { EnginePort, Measured, RecordSlice, Searched, Solved } from '@dovetail/service-solver';
 
 import type { Answer, Notice, Question, WorkerData } from './protocol.js';
 import type { PlanRules } from './settings.js';
@@ -63,6 +63,8 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
       (await explore((id) => ({ kind: 'request', id, request }))) as Solved,
     search: async (request, budgetMs) =>
       (await explore((id) => ({ kind: 'search', id, request, budgetMs }))) as Searched,
+    gap: async (budgetMs, boundMs) =>
+      (await explore((id) => ({ kind: 'gap', id, budgetMs, boundMs }))) as Measured,
     proveBound: async (planId, msMax) =>
       (await line.ask((id) => ({ kind: 'bound', id, planId, msMax }))) as Bound | undefined,
     record: async (planId) =>

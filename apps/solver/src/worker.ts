@@ -50,6 +50,8 @@ function handle(question: Question): void {
       return desk.solveRequest(question.request, replyTo(question.id));
     case 'search':
       return void answer(question.id, desk.search(question.request, question.budgetMs));
+    case 'gap':
+      return void answer(question.id, desk.gap(question.budgetMs, question.boundMs));
     case 'bound':
       return void answer(question.id, engine.proveBound(question.planId, question.msMax));
     case 'record':

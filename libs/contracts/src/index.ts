@@ -17,6 +17,7 @@ export * from './codec/index.js';
 export * from './headers.js';
 export * from './limits.js';
 export * from './messages.js';
+export * from './planner-messages.js';
 export * from './rights.js';
 export * from './subjects.js';
 export * from './traces.js';

@@ -212,69 +212,6 @@ export type UnavailableOffering = {
   readonly failures: number;
 };
 
-/** A request for a what-if plan: these pods must move, and these nodes are gone. */
-export type PlanRequest = {
-  /** Bound or pending pods, planned as if they had to move. */
-  readonly podUids: readonly string[];
-  /** Nodes to leave out, by name, as if they were gone. */
-  readonly withoutNodes: readonly string[];
-  /**
-   * Present: the solver also publishes the plan for admission, as a replacement of these nodes. Of
-   * several, pods that the state feed does not have are left out of the plan.
-   */
-  readonly commit?: Replacement;
-  /** Only options cheaper than this, for replacements that must save. */
-  readonly maxPriceMicrosPerHour?: number;
-  readonly budgetMs: number;
-  /**
-   * The nodes that may take pods, by name. They are filled before nodes are bought. Absent: all
-   * may.
-   */
-  readonly openNodes?: readonly string[];
-  /** Whether the plan's input is recorded, because something will be done on the answer. */
-  readonly isRecorded?: boolean;
-  /** Present: nodes to give up are searched. Of the rest, only the budget counts. */
-  readonly search?: SearchRequest;
-};
-/** A search for nodes that can go together, with cheaper nodes for their pods. */
-export type SearchRequest = {
-  /** The claims whose nodes may go, by UID. */
-  readonly claimUids: readonly string[];
-  /** Whether Spot nodes may be bought for Spot nodes. */
-  readonly spotToSpot: boolean;
-  /** The least saving of a command. */
-  readonly savingMinMicrosPerHour: number;
-  /** The same in millionths of the price before. */
-  readonly savingMinPpm: number;
-  /** The move of an ordinary pod must save so much. */
-  readonly moveCostMicrosPerHour: number;
-};
-/** Nodes that can go together. */
-export type FoundCommand = {
-  /** Their claims, by UID: one at least. */
-  readonly claimUids: readonly string[];
-  /** The nodes that take pods of them, by name. */
-  readonly openNodes: readonly string[];
-  /** The number of nodes that are bought. */
-  readonly nodesIn: number;
-  readonly savedMicrosPerHour: number;
-};
-/** The result of a search. */
-export type SearchReply = {
-  /** The most saving per disruption first. Invariant: no node is in two of them. */
-  readonly commands: readonly FoundCommand[];
-  /** False: the time of the search was over, or commands are left out. */
-  readonly complete: boolean;
-  /** The plans that were made. */
-  readonly tries: number;
-};
-/** A what-if plan, and the position of the state feed that it is based on. */
-export type PlanReply = {
-  readonly planId: string;
-  readonly plan: Plan;
-  readonly statePosition: { readonly incarnation: string; readonly sequence: number };
-};
-
 /** Every kind of decision, as they stand in subjects. Kinds are added, never renamed. */
 export const decisionKinds = [
   'plan',
@@ -291,6 +228,7 @@ export const decisionKinds = [
   'drain',
   'terminate',
   'collect',
+  'gap',
 ] as const;
 /** The kind of fact that a decision states. */
 export type DecisionKind = (typeof decisionKinds)[number];

@@ -73,7 +73,7 @@ const toldBy: Readonly<Record<BusRole, readonly DecisionKind[]>> = {
     'register',
     'initialize',
   ],
-  reaper: ['command', 'disrupt', 'interrupt', 'drain', 'terminate', 'collect'],
+  reaper: ['command', 'disrupt', 'interrupt', 'drain', 'terminate', 'collect', 'gap'],
   reader: [],
   console: [],
   sinks: [],

@@ -133,6 +133,7 @@ const starts: Readonly<
       {
         clusterName,
         ...defaultReaperConfig,
+        gapEveryMs: 0,
         consolidation: settings.consolidation,
         spotToSpot: settings.spotToSpot,
         nodeRepair: settings.nodeRepair,

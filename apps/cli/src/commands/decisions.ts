@@ -26,6 +26,7 @@ export const kindChoices = [
   'drain',
   'terminate',
   'collect',
+  'gap',
 ] as const satisfies readonly DecisionKind[];
 
 /** The stream keeps decisions this long (docs/contracts.md). */

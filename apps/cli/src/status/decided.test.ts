@@ -23,6 +23,25 @@ const decision = (over: Partial<Decision>): Decision => ({
   ...over,
 });
 
+const gapFacts = {
+  nodes: '12',
+  planNodes: '11',
+  planPriceMicrosPerHour: '1850000',
+  podsUnplaced: '0',
+};
+const unbound = decision({
+  kind: 'gap',
+  source: 'reaper',
+  objects: [],
+  priceMicrosPerHour: 1_920_000,
+  facts: gapFacts,
+});
+const gap = (over: Partial<Decision>): Decision => ({
+  ...unbound,
+  lowerBoundMicrosPerHour: 1_810_000,
+  ...over,
+});
+
 function statusOf(...decisions: readonly Decision[]): Status {
   const status = { ...nothing, waiting: [waiting] };
   const decided = new Decided(status.waiting);
@@ -75,6 +94,48 @@ test('the last five rounds come in order of time, each with its price and the le
     [5, 4, 3, 2, 1].map((minutes) => `round ${String(minutes)}`),
   );
   expect(statusText(status)).toMatch(/^5m ago +plan +0\.2000 +0\.1900 +round 5$/m);
+});
+
+test.each([
+  [
+    'the last comparison counts, in whatever order they come',
+    [
+      gap({ atMs: nowMs - 60_000 }),
+      gap({ atMs: nowMs - 900_000, facts: { planPriceMicrosPerHour: '1' } }),
+    ],
+    'from nothing: $1.8500/h on 11 nodes, at least $1.8100/h, 1m ago',
+  ],
+  [
+    'one without a bound says none, and names pods without a place',
+    [
+      {
+        ...unbound,
+        priceEstimated: true,
+        facts: { ...gapFacts, planNodes: '1', podsUnplaced: '2' },
+      },
+    ],
+    'from nothing: ~$1.8500/h on 1 node, without 2 pods, 1m ago',
+  ],
+])('of what pods would cost from nothing, %s', (_what, decisions, line) => {
+  const [, second] = statusText(statusOf(...decisions)).split('\n');
+  expect(second).toBe(line);
+});
+
+test('a comparison is no round, and JSON has its numbers', () => {
+  const status = statusOf(gap({}));
+  expect(status.rounds).toEqual([]);
+  expect(status.gap).toEqual({
+    time: new Date(nowMs - 60_000).toISOString(),
+    msAgo: 60_000,
+    nodes: 12,
+    priceMicrosPerHour: 1_920_000,
+    planNodes: 11,
+    planPriceMicrosPerHour: 1_850_000,
+    lowerBoundMicrosPerHour: 1_810_000,
+    podsUnplaced: 0,
+    priceEstimated: false,
+  });
+  expect(statusOf().gap).toBeUndefined();
 });
 
 test('no round yet, and decisions that are not read, are said to be so', () => {

@@ -1,7 +1,7 @@
 import type { Decision, DecisionKind } from '@dovetail/contracts';
 import { waitingWords } from '@dovetail/service-kit';
 
-import type { RoundStatus, Status, WaitingPod } from './status.js';
+import type { GapStatus, RoundStatus, Status, WaitingPod } from './status.js';
 
 /** The kinds of decisions that a status says something of. */
 export const decidedKinds = [
@@ -10,6 +10,7 @@ export const decidedKinds = [
   'refuse',
   'unschedulable',
   'disrupt',
+  'gap',
 ] as const satisfies readonly DecisionKind[];
 
 /** The last rounds to show. */
@@ -21,6 +22,7 @@ export class Decided {
   /** The last decision about each waiting pod, by its UID. */
   readonly #ofPod = new Map<string, Decision>();
   #rounds: readonly Decision[] = [];
+  #gap: Decision | undefined;
 
   constructor(waiting: Status['waiting']) {
     this.#waiting = new Set(waiting.map(({ uid }) => uid));
@@ -31,6 +33,10 @@ export class Decided {
     const { kind, objects, atMs } = decision;
     if (kind === 'plan' || kind === 'disrupt') {
       this.#rounds = [...this.#rounds, decision].sort((a, b) => a.atMs - b.atMs).slice(-roundsMax);
+      return;
+    }
+    if (kind === 'gap') {
+      if (this.#gap === undefined || this.#gap.atMs <= atMs) this.#gap = decision;
       return;
     }
     for (const { uid = '' } of objects) {
@@ -46,6 +52,7 @@ export class Decided {
       ...status,
       waiting: status.waiting.map((pod) => this.#explained(pod)),
       rounds: this.#rounds.map((round) => roundOf(round, nowMs)),
+      ...(this.#gap === undefined ? {} : { gap: gapOf(this.#gap, nowMs) }),
     };
   }
 
@@ -72,3 +79,19 @@ const roundOf = (
   ...(priceMicrosPerHour === undefined ? {} : { priceMicrosPerHour }),
   ...(lowerBoundMicrosPerHour === undefined ? {} : { lowerBoundMicrosPerHour }),
 });
+
+function gapOf(decision: Decision, nowMs: number): GapStatus {
+  const { atMs, priceMicrosPerHour = 0, lowerBoundMicrosPerHour: least, facts } = decision;
+  const numberOf = (name: string): number => Number(facts[name] ?? 0);
+  return {
+    time: new Date(atMs).toISOString(),
+    msAgo: Math.max(0, nowMs - atMs),
+    nodes: numberOf('nodes'),
+    priceMicrosPerHour,
+    planNodes: numberOf('planNodes'),
+    planPriceMicrosPerHour: numberOf('planPriceMicrosPerHour'),
+    ...(least === undefined ? {} : { lowerBoundMicrosPerHour: least }),
+    podsUnplaced: numberOf('podsUnplaced'),
+    priceEstimated: decision.priceEstimated ?? false,
+  };
+}

@@ -58,6 +58,22 @@ export type RoundStatus = {
   readonly lowerBoundMicrosPerHour?: number;
 };
 
+/** The price of all nodes beside that of a plan from nothing for their pods, as last compared. */
+export type GapStatus = {
+  readonly time: string;
+  readonly msAgo: number;
+  readonly nodes: number;
+  readonly priceMicrosPerHour: number;
+  readonly planNodes: number;
+  readonly planPriceMicrosPerHour: number;
+  /** No plan from nothing costs less. Absent: no bound was proven. */
+  readonly lowerBoundMicrosPerHour?: number;
+  /** Pods that the plan leaves without a place. Neither its price nor the bound counts them. */
+  readonly podsUnplaced: number;
+  /** Whether one of the prices is estimated. */
+  readonly priceEstimated: boolean;
+};
+
 /** Dovetail in a cluster at one moment. */
 export type Status = {
   readonly schema: typeof statusSchema;
@@ -68,6 +84,8 @@ export type Status = {
   readonly waiting: readonly WaitingPod[];
   /** The last rounds, the oldest first. Absent: the decisions are not read. */
   readonly rounds?: readonly RoundStatus[];
+  /** Absent: nothing was compared, or the decisions are not read. */
+  readonly gap?: GapStatus;
   /** Why the decisions are not read, or not to the end. */
   readonly decisionsUnread?: string;
 };

@@ -11,7 +11,7 @@ const waitingMax = 20;
 /** A status for people. Only a terminal gives a width. */
 export function statusText(status: Status, layout: Layout = {}): string {
   return [
-    headline(status),
+    headline(status) + gapLine(status),
     section('SERVICES', services(status.services, layout)),
     section('POOLS', pools(status.pools, layout)),
     section('WAITING PODS', waiting(status, layout)),
@@ -32,6 +32,19 @@ function headline({ total, waiting: pods }: Status): string {
   const wait =
     pods.length === 0 ? 'no pod waits' : `${countText(pods.length, 'pod')} without a node`;
   return `${countText(total.nodes, 'node')}, ${price}${without}; ${wait}\n`;
+}
+
+/** The price of a plan from nothing for the pods of the nodes, if it was compared. */
+function gapLine({ gap }: Status): string {
+  if (gap === undefined) return '';
+  const { planNodes, planPriceMicrosPerHour, lowerBoundMicrosPerHour: least, podsUnplaced } = gap;
+  const about = gap.priceEstimated ? '~' : '';
+  return [
+    `from nothing: ${about}${dollars(planPriceMicrosPerHour, 4)}/h on ${countText(planNodes, 'node')}`,
+    ...(least === undefined ? [] : [`at least ${about}${dollars(least, 4)}/h`]),
+    ...(podsUnplaced === 0 ? [] : [`without ${countText(podsUnplaced, 'pod')}`]),
+    `${periodText(gap.msAgo)} ago\n`,
+  ].join(', ');
 }
 
 function services(all: readonly ServiceStatus[], layout: Layout): string {

@@ -21,6 +21,7 @@ import {
   publishPlan,
   publishState,
   publishVerdict,
+  requestGap,
   requestPlan,
   requestSearch,
   servePlanner,
@@ -31,7 +32,12 @@ import {
   workBatches,
   workPlans,
 } from '../index.js';
-import { sampleFound, sampleSearchRequest } from '../testing/sample-searches.js';
+import {
+  sampleFound,
+  sampleGap,
+  sampleGapRequest,
+  sampleSearchRequest,
+} from '../testing/sample-searches.js';
 import {
   sampleBatch,
   sampleDecision,
@@ -43,6 +49,8 @@ import {
 } from '../testing/samples.js';
 
 const cluster = 'lab';
+
+type Times = Parameters<typeof requestGap>[1];
 
 const hash = {
   sha256Hex: (text: string): string => createHash('sha256').update(text).digest('hex'),
@@ -302,25 +310,30 @@ describe('the planner', () => {
     });
     expect(Buffer.from(raw.payload).toString()).toMatch(/malformed-request/);
   });
-  test('searches, and takes no plan for an answer', async () => {
-    const search = present(sampleSearchRequest.search, 'the sample searches');
+  test.each([
+    [
+      'a search',
+      (times: Times) => requestSearch(channel, present(sampleSearchRequest.search, ''), times),
+      { ok: true, found: sampleFound } as const,
+      { ...sampleSearchRequest, budgetMs: 500 },
+    ],
+    [
+      'a question for the gap',
+      (times: Times) => requestGap(channel, times),
+      { ok: true, gap: sampleGap } as const,
+      { ...sampleGapRequest, budgetMs: 500 },
+    ],
+  ])('%s takes no plan for an answer, and no plan is that', async (_, asks, answer, request) => {
     const times = { budgetMs: 500, timeoutMs: 60_000 };
     const asked: unknown[] = [];
     const planning = new Stopper();
     const plain = Promise.resolve({ ok: true, reply: sampleReply } as const);
     void servePlanner(channel, () => plain, planning);
-    expect(await requestSearch(channel, search, times)).toMatchObject({ code: 'malformed-answer' });
+    expect(await asks(times)).toMatchObject({ code: 'malformed-answer' });
     planning.abort();
-    void servePlanner(
-      channel,
-      (_mode, request) => {
-        asked.push(request);
-        return Promise.resolve({ ok: true, found: sampleFound });
-      },
-      stop,
-    );
-    expect(await requestSearch(channel, search, times)).toEqual({ ok: true, found: sampleFound });
-    expect(asked).toEqual([{ ...sampleSearchRequest, budgetMs: 500 }]);
+    const noting = (_mode: string, one: unknown) => (asked.push(one), Promise.resolve(answer));
+    void servePlanner(channel, noting, stop);
+    expect([await asks(times), asked]).toEqual([answer, [request]]);
     expect(await ask()).toMatchObject({ ok: false, code: 'malformed-answer' });
   });
   test('an answer that is too large lies in parts', async () => {

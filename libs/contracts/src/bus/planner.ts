@@ -11,7 +11,14 @@ import {
 } from '../codec/index.js';
 import { headersFor } from '../headers.js';
 import { limits } from '../limits.js';
-import type { Decoded, PlanReply, PlanRequest, SearchReply, SearchRequest } from '../messages.js';
+import type { Decoded } from '../messages.js';
+import type {
+  GapReply,
+  PlanReply,
+  PlanRequest,
+  SearchReply,
+  SearchRequest,
+} from '../planner-messages.js';
 import { type PlannerMode, subjects } from '../subjects.js';
 import { type Channel, collectBlob, contentId, postBlob } from './channel.js';
 
@@ -27,6 +34,13 @@ export type PlannerOutcome =
 export type SearchOutcome =
   | { readonly ok: true; readonly found: SearchReply }
   | Extract<PlannerOutcome, { readonly ok: false }>;
+
+/** The outcome of a question for the gap. A refusal has a stable code, as that of a plan. */
+export type GapOutcome =
+  { readonly ok: true; readonly gap: GapReply } | Extract<PlannerOutcome, { readonly ok: false }>;
+
+/** Every outcome that a solver may have for a request. */
+type AnyOutcome = PlannerOutcome | SearchOutcome | GapOutcome;
 
 /**
  * Asks a solver. Rejects with BusError: `no-responders` without a solver, `timeout` when none
@@ -47,6 +61,8 @@ export async function requestPlan(
       return { ok: true, reply: decoded.value.reply };
     case 'found':
       return malformed({ field: 'outcome', reason: 'it answers a search' });
+    case 'gap':
+      return malformed({ field: 'outcome', reason: 'it answers a question for the gap' });
     case 'blob': {
       const whole = await collectBlob(channel, decoded.value.blob);
       if (!whole.ok) return malformed(whole);
@@ -69,6 +85,24 @@ export async function requestSearch(
   if (decoded.value.kind === 'refusal') return refused(decoded.value);
   if (decoded.value.kind === 'found') return { ok: true, found: decoded.value.found };
   return malformed({ field: 'outcome', reason: 'it answers no search' });
+}
+
+/**
+ * Asks a solver for the price of the nodes beside that of a plan from nothing. A solver that is
+ * older than this question answers a plan for no pods, which is refused as malformed. Rejects as
+ * `requestPlan` does.
+ */
+export async function requestGap(
+  channel: Channel,
+  options: { readonly budgetMs: number; readonly timeoutMs: number },
+): Promise<GapOutcome> {
+  const { budgetMs } = options;
+  const request = { podUids: [], withoutNodes: [], budgetMs, gap: true };
+  const decoded = await ask(channel, 'plan', request, options);
+  if (!decoded.ok) return malformed(decoded);
+  if (decoded.value.kind === 'refusal') return refused(decoded.value);
+  if (decoded.value.kind === 'gap') return { ok: true, gap: decoded.value.gap };
+  return malformed({ field: 'outcome', reason: 'it answers no question for the gap' });
 }
 
 async function ask(
@@ -111,7 +145,7 @@ const malformed = (wrong: { readonly field: string; readonly reason: string }): 
  */
 export async function servePlanner(
   channel: Channel,
-  handler: (mode: PlannerMode, request: PlanRequest) => Promise<PlannerOutcome | SearchOutcome>,
+  handler: (mode: PlannerMode, request: PlanRequest) => Promise<AnyOutcome>,
   stop: StopSignal,
 ): Promise<void> {
   const serve = (mode: PlannerMode): Promise<void> =>
@@ -126,7 +160,7 @@ export async function servePlanner(
 async function answerTo(
   channel: Channel,
   payload: Uint8Array,
-  handler: (request: PlanRequest) => Promise<PlannerOutcome | SearchOutcome>,
+  handler: (request: PlanRequest) => Promise<AnyOutcome>,
 ): Promise<Uint8Array> {
   const request = decodePlanRequest(payload);
   if (!request.ok)
@@ -142,12 +176,10 @@ async function answerTo(
   }
 }
 
-async function fitting(
-  channel: Channel,
-  outcome: PlannerOutcome | SearchOutcome,
-): Promise<PlannerAnswer> {
+async function fitting(channel: Channel, outcome: AnyOutcome): Promise<PlannerAnswer> {
   if (!outcome.ok) return { kind: 'refusal', code: outcome.code, message: outcome.message };
   if ('found' in outcome) return { kind: 'found', found: outcome.found };
+  if ('gap' in outcome) return { kind: 'gap', gap: outcome.gap };
   const bytes = encodePlanReply(outcome.reply);
   if (bytes.length <= limits.messageBytesMax) return { kind: 'reply', reply: outcome.reply };
   return { kind: 'blob', blob: await postBlob(channel, bytes) };

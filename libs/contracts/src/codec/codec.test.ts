@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { sampleNode, samplePod } from '../testing/sample-objects.js';
-import { sampleFound, sampleOpenRequest, sampleSearchRequest } from '../testing/sample-searches.js';
+import {
+  sampleFound,
+  sampleGap,
+  sampleGapRequest,
+  sampleOpenRequest,
+  sampleSearchRequest,
+} from '../testing/sample-searches.js';
 import {
   sampleBatch,
   sampleCatalog,
@@ -78,6 +84,7 @@ describe('every message survives the wire', () => {
       sampleOpenRequest,
       { ...sampleOpenRequest, openNodes: [] },
       sampleSearchRequest,
+      sampleGapRequest,
     ];
     for (const request of [sampleRequest, sampleJointRequest, ...searching])
       expect(decodePlanRequest(encodePlanRequest(request))).toEqual({ ok: true, value: request });
@@ -87,6 +94,7 @@ describe('every message survives the wire', () => {
       { kind: 'refusal', code: 'not-ready', message: 'm' },
       { kind: 'blob', blob: { id: 'x', parts: 2, bytes: 9 } },
       { kind: 'found', found: sampleFound },
+      { kind: 'gap', gap: sampleGap },
     ] as const) {
       expect(decodePlannerAnswer(encodePlannerAnswer(answer))).toEqual({ ok: true, value: answer });
     }

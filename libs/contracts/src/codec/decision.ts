@@ -19,6 +19,7 @@ const decisionKind = oneOf<DecisionKind>({
   drain: D.DECISION_KIND_DRAIN,
   terminate: D.DECISION_KIND_TERMINATE,
   collect: D.DECISION_KIND_COLLECT,
+  gap: D.DECISION_KIND_GAP,
 });
 
 /** A decision, the public message. */

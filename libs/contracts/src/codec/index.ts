@@ -45,7 +45,7 @@ export const { encode: encodeUnavailableOffering, decode: decodeUnavailableOffer
   wire.UnavailableOffering,
   unavailableOffering,
 );
-/** A what-if request or a search, from the reaper to a solver. */
+/** A what-if request, a search or a question for the gap, from the reaper to a solver. */
 export const { encode: encodePlanRequest, decode: decodePlanRequest } = entry(
   'PlanRequest',
   wire.PlanRequest,
@@ -57,7 +57,7 @@ export const { encode: encodePlanReply, decode: decodePlanReply } = entry(
   wire.PlanReply,
   planReply,
 );
-/** A solver's whole answer: reply, refusal, manifest or the result of a search. */
+/** A solver's whole answer: reply, refusal, manifest, the result of a search, or the gap. */
 export const { encode: encodePlannerAnswer, decode: decodePlannerAnswer } = entry(
   'PlannerAnswer',
   wire.PlannerAnswer,

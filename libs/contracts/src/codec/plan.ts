@@ -43,7 +43,8 @@ const option = message<BinOption>({
   priceMicrosPerHour: int,
   reservationId: optional(text),
 });
-const bound = message<Bound>({
+/** A lower bound of a plan's price, with the relaxation that gave it. */
+export const bound = message<Bound>({
   kind: oneOf<Bound['kind']>({
     none: B.BOUND_KIND_NONE,
     'resource-price': B.BOUND_KIND_RESOURCE_PRICE,

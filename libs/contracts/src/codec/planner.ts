@@ -1,10 +1,11 @@
 import type {
   FoundCommand,
+  GapReply,
   PlanReply,
   PlanRequest,
   SearchReply,
   SearchRequest,
-} from '../messages.js';
+} from '../planner-messages.js';
 import {
   type Codec,
   flag,
@@ -19,7 +20,7 @@ import {
   type Wire,
   within,
 } from './fields.js';
-import { plan, replacement } from './plan.js';
+import { bound, plan, replacement } from './plan.js';
 import { streamPosition } from './values.js';
 
 const searchRequest = message<SearchRequest>({
@@ -39,6 +40,7 @@ export const planRequest = message<PlanRequest>({
   openNodes: optional(within('items', list(name))),
   search: optional(searchRequest),
   isRecorded: optional(flag),
+  gap: optional(flag),
 });
 /** The plan that answers a request. */
 export const planReply = message<PlanReply>({ planId: name, plan, statePosition: streamPosition });
@@ -54,25 +56,40 @@ const searchReply = message<SearchReply>({
   tries: int,
 });
 
+const gapReply = message<GapReply>({
+  nodes: uint,
+  priceMicrosPerHour: int,
+  nodesWithoutPrice: uint,
+  pods: uint,
+  planNodes: uint,
+  planPriceMicrosPerHour: int,
+  bound,
+  podsUnplaced: uint,
+  statePosition: streamPosition,
+  solveMs: int,
+  priceEstimated: flag,
+});
+
 /** The place of a message that is too large to be sent whole. */
 export type BlobManifest = { readonly id: string; readonly parts: number; readonly bytes: number };
 /** The manifest of a message that travels in parts. */
 export const blobManifest = message<BlobManifest>({ id: name, parts: uint, bytes: int });
 
 /**
- * A solver's answer on the wire: the reply, a refusal with a code, the place of a large reply, or
- * the result of a search.
+ * A solver's answer on the wire: the reply, a refusal with a code, the place of a large reply, the
+ * result of a search, or the price beside that of a plan from nothing.
  */
 export type PlannerAnswer =
   | { readonly kind: 'reply'; readonly reply: PlanReply }
   | { readonly kind: 'refusal'; readonly code: string; readonly message: string }
   | { readonly kind: 'blob'; readonly blob: BlobManifest }
-  | { readonly kind: 'found'; readonly found: SearchReply };
+  | { readonly kind: 'found'; readonly found: SearchReply }
+  | { readonly kind: 'gap'; readonly gap: GapReply };
 const refusal = message<{ readonly code: string; readonly message: string }>({
   code: name,
   message: text,
 });
-/** A solver's answer: a reply, a refusal, the manifest of a large reply, or a search's result. */
+/** A solver's answer: a reply, a refusal, the manifest of a large reply, or another result. */
 export const plannerAnswer: Codec<PlannerAnswer> = {
   write: (value) => {
     switch (value.kind) {
@@ -84,6 +101,8 @@ export const plannerAnswer: Codec<PlannerAnswer> = {
         return { blob: blobManifest.write(value.blob) };
       case 'found':
         return { found: searchReply.write(value.found) };
+      case 'gap':
+        return { gap: gapReply.write(value.gap) };
     }
   },
   read: (from) => {
@@ -93,8 +112,9 @@ export const plannerAnswer: Codec<PlannerAnswer> = {
     if (Object.hasOwn(set, 'blob')) return { kind: 'blob', blob: blobManifest.read(set['blob']) };
     if (Object.hasOwn(set, 'found'))
       return { kind: 'found', found: searchReply.read(set['found']) };
+    if (Object.hasOwn(set, 'gap')) return { kind: 'gap', gap: gapReply.read(set['gap']) };
     throw new Malformed(
-      'outcome is unset, or newer than this build (known: reply, refusal, blob, found)',
+      'outcome is unset, or newer than this build (known: reply, refusal, blob, found, gap)',
     );
   },
 };

@@ -49,6 +49,8 @@ const bytesOfSamples = (): readonly (readonly [string, Uint8Array])[] => [
   ['request-joint-commit', codec.encodePlanRequest(samples.sampleJointRequest)],
   ['request-open-nodes', codec.encodePlanRequest(searches.sampleOpenRequest)],
   ['request-search', codec.encodePlanRequest(searches.sampleSearchRequest)],
+  ['request-gap', codec.encodePlanRequest(searches.sampleGapRequest)],
+  ['answer-gap', codec.encodePlannerAnswer({ kind: 'gap', gap: searches.sampleGap })],
   ['answer-found', codec.encodePlannerAnswer({ kind: 'found', found: searches.sampleFound })],
   ['answer-reply', codec.encodePlannerAnswer({ kind: 'reply', reply: samples.sampleReply })],
   [

@@ -1,4 +1,4 @@
-import type { PlanRequest, SearchReply } from '../messages.js';
+import type { GapReply, PlanRequest, SearchReply } from '../planner-messages.js';
 
 /** A what-if that lets two nodes take pods. */
 export const sampleOpenRequest: PlanRequest = {
@@ -27,4 +27,25 @@ export const sampleFound: SearchReply = {
   ],
   complete: true,
   tries: 7,
+};
+
+export const sampleGapRequest: PlanRequest = {
+  podUids: [],
+  withoutNodes: [],
+  budgetMs: 5_000,
+  gap: true,
+};
+
+export const sampleGap: GapReply = {
+  nodes: 12,
+  priceMicrosPerHour: 1_920_000,
+  nodesWithoutPrice: 1,
+  pods: 120,
+  planNodes: 11,
+  planPriceMicrosPerHour: 1_850_000,
+  bound: { kind: 'assignment-lp', priceMicrosPerHour: 1_810_000 },
+  podsUnplaced: 2,
+  statePosition: { incarnation: 'one', sequence: 345 },
+  solveMs: 210,
+  priceEstimated: true,
 };

@@ -6,12 +6,11 @@ import type {
   PendingBatch,
   PlanMessage,
   PlanRecord,
-  PlanReply,
-  PlanRequest,
   StateRecord,
   StateValue,
   UnavailableOffering,
 } from '../messages.js';
+import type { PlanReply, PlanRequest } from '../planner-messages.js';
 import {
   sampleClaim,
   sampleClass,

@@ -92,6 +92,8 @@ export type ReasonCode =
 export type DisruptionCode =
   /** No pod needs the node. */
   | 'empty'
+  /** The price of all nodes was compared with that of a plan from nothing. */
+  | 'gap-measured'
   /** The node is older than `expireAfter`. */
   | 'expired'
   /** EC2 announced the end of the instance. */

@@ -15,7 +15,7 @@ export type FrameSources = {
   readonly nowMs: number;
 };
 
-const partNames = ['pools', 'waiting', 'cost', 'rounds', 'services'] as const;
+const partNames = ['pools', 'waiting', 'cost', 'gap', 'rounds', 'services'] as const;
 
 /** Makes frames: the whole view for a new page, and the changes since the last frame for all. */
 export class FrameMaker {
@@ -27,6 +27,7 @@ export class FrameMaker {
     pools: [],
     waiting: { total: 0, rows: [] },
     cost: [],
+    gap: { bounds: [] },
     rounds: [],
     services: [],
   };
@@ -91,6 +92,7 @@ export class FrameMaker {
         rows: board.waiting(waitingMax, (uid) => book.ofPod(uid)),
       },
       cost: this.#costOf(book, [nowMs, micros], costPointsMax),
+      gap: book.gap(costPointsMax),
       rounds: book.rounds(),
       services: serviceRows(board, book),
     };

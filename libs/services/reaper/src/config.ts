@@ -27,6 +27,11 @@ export type ReaperConfig = {
    * `DISABLE_CLUSTER_STATE_OBSERVABILITY` is set.
    */
   readonly observesClusterState: boolean;
+  /**
+   * The shortest time between two comparisons of the price of all nodes with that of a plan from
+   * nothing. It trades the age of the numbers for a solver's time; 0: none is made.
+   */
+  readonly gapEveryMs: number;
   readonly disruption: DisruptionConfig;
   readonly termination: TerminationConfig;
   readonly interruption: InterruptionConfig;
@@ -234,6 +239,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   consolidation: 'all',
   spotToSpot: false,
   observesClusterState: true,
+  gapEveryMs: 600_000,
   disruption: {
     passIntervalMs: 10_000,
     passPauseMs: 500,

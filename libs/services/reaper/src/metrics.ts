@@ -181,7 +181,27 @@ export const reaperMetrics: MetricDefinitions = {
     kind: 'counter',
     labels: ['outcome'],
     help: 'What-if requests to solvers, by outcome',
-    known: [{ outcome: 'planned' }, { outcome: 'explored' }, { outcome: 'searched' }],
+    known: [
+      { outcome: 'planned' },
+      { outcome: 'explored' },
+      { outcome: 'searched' },
+      { outcome: 'compared' },
+    ],
+  },
+  dovetail_cluster_price_dollars: {
+    kind: 'gauge',
+    help: 'Price of the nodes with claims in US dollars an hour, as last compared with a plan from nothing; nodes of unknown price left out',
+    atScrape: true,
+  },
+  dovetail_cluster_plan_dollars: {
+    kind: 'gauge',
+    help: 'Price of a plan from nothing for the pods of these nodes in US dollars an hour',
+    atScrape: true,
+  },
+  dovetail_cluster_bound_dollars: {
+    kind: 'gauge',
+    help: 'Price in US dollars an hour that no plan from nothing for these pods can beat, as proven',
+    atScrape: true,
   },
   dovetail_looks_failed_total: {
     kind: 'counter',

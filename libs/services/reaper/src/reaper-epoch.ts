@@ -18,6 +18,7 @@ import { followNodeDeletion, followPoolDeletion } from './end/follow-deletion.js
 import { Terminator } from './end/terminator.js';
 import { ImpairedInstances } from './interrupt/impaired-instances.js';
 import { Interruptions } from './interrupt/interruptions.js';
+import { GapWatch } from './observe/gap-watch.js';
 import { observe } from './observe/observation.js';
 import { ClusterIdentity } from './outside/identity.js';
 import { Commands } from './retire/commands.js';
@@ -43,6 +44,7 @@ export class ReaperEpoch {
   readonly #commands: Commands;
   readonly #consolidations: Consolidations;
   readonly #collector: Collector;
+  readonly #gap: GapWatch;
   readonly #leftovers: LeftoverTaints;
   readonly #queue: WorkQueue;
   /** Nodes for which a solver is to be asked, by haste: no drain waits for an answer. */
@@ -60,6 +62,7 @@ export class ReaperEpoch {
     this.#commands = new Commands(context, this.#retirer);
     this.#consolidations = new Consolidations(context, this.#retirer, this.#commands);
     this.#collector = new Collector(context, this.#identity);
+    this.#gap = new GapWatch(context);
     this.#leftovers = new LeftoverTaints(context);
     this.#queue = this.#queueOf('claims', config.termination.concurrency);
     const { askNodesMax } = config.disruption;
@@ -101,6 +104,7 @@ export class ReaperEpoch {
         this.#commands.run(stop),
         this.#consolidations.run(stop),
         this.#collector.run(stop),
+        this.#gap.run(stop),
         this.#interruptions(stop),
         new ImpairedInstances(this.#context, this.#retirer).run(stop),
       ]);
@@ -204,6 +208,7 @@ export class ReaperEpoch {
       lastPass: this.#lastPass(),
       lastCollection: this.#lastCollection(),
       lastConsolidation: this.#lastConsolidation(),
+      lastGap: this.#gap.last(),
     };
   }
 

@@ -39,8 +39,8 @@ export type SolverConfig = {
    */
   readonly requestBudgetMaxMs: number;
   /**
-   * The most time of a search for nodes to give up, in milliseconds, whatever the request asks for.
-   * It runs between plans of pending pods.
+   * The most time of a search for nodes to give up, and of a plan from nothing, in milliseconds,
+   * whatever the request asks for. They run between plans of pending pods.
    */
   readonly searchBudgetMaxMs: number;
   /**

@@ -1,5 +1,11 @@
-import type { PendingBatch, PlanRequest, SearchReply, SearchRequest } from '@dovetail/contracts';
-import type { Clock, FollowEvent } from '@dovetail/core-ports';
+import type {
+  GapReply,
+  PendingBatch,
+  PlanRequest,
+  SearchReply,
+  SearchRequest,
+} from '@dovetail/contracts';
+import { type Clock, type FollowEvent, messageOf } from '@dovetail/core-ports';
 
 import { Changes } from './changes.js';
 import type { Solved, SolverEngine } from './engine.js';
@@ -7,11 +13,18 @@ import { type Done, Lanes, type Thread } from './lanes.js';
 import type { RecordSlice } from './records.js';
 
 /**
- * The result of a search. `behind`: the mirror is not complete yet. `busy`: one search is under
- * way, and a second would only make both slower.
+ * Why there is no answer to a question that has time. `behind`: the mirror is not complete yet.
+ * `busy`: one such question is under way, and a second would only make both slower.
  */
-export type Searched =
-  { readonly kind: 'found'; readonly found: SearchReply } | { readonly kind: 'behind' | 'busy' };
+type NotNow = { readonly kind: 'behind' | 'busy' };
+/** The result of a search. */
+export type Searched = { readonly kind: 'found'; readonly found: SearchReply } | NotNow;
+/**
+ * The price beside that of a plan from nothing. If the proof of the bound failed, `failure` says
+ * why, and the bound is the plan's own.
+ */
+export type Measured =
+  { readonly kind: 'gap'; readonly gap: GapReply; readonly failure?: string } | NotNow;
 
 /**
  * The questions to an engine, answered in the order of their lanes. Answers are callbacks: a batch
@@ -23,7 +36,8 @@ export class EngineDesk {
   readonly #changes: Changes;
   readonly #between: () => Promise<void>;
   readonly #giveWay = (): void => this.#lanes.giveWay();
-  #isSearching = false;
+  /** Whether a search or a plan from nothing is under way. */
+  #isBusy = false;
 
   constructor(engine: SolverEngine, clock: Clock, thread: Thread = {}) {
     this.#engine = engine;
@@ -60,17 +74,47 @@ export class EngineDesk {
     this.#lanes.put(lane, () => this.#look(solve), done);
   }
 
-  /** Searches slice by slice, one search at a time. All other work interrupts it. */
+  /** Searches slice by slice, one question of this lane at a time. All other work interrupts it. */
   async search(request: SearchRequest, budgetMs: number): Promise<Searched> {
-    if (this.#isSearching) return { kind: 'busy' };
-    const slices = this.#engine.search(request, budgetMs, this.#giveWay);
-    if (slices === undefined) return { kind: 'behind' };
-    this.#isSearching = true;
-    try {
+    return this.#alone(async () => {
+      const slices = this.#engine.search(request, budgetMs, this.#giveWay);
+      if (slices === undefined) return { kind: 'behind' };
       return { kind: 'found', found: await this.#finish(slices) };
+    });
+  }
+
+  /**
+   * Plans from nothing, one question of this lane at a time. All other work interrupts the plan.
+   * The proof of its bound takes at most `boundMs`, in which other work goes on; 0: none is made.
+   */
+  async gap(budgetMs: number, boundMs: number): Promise<Measured> {
+    return this.#alone(async () => {
+      const measured = await this.#last(() => this.#engine.gap(budgetMs, this.#giveWay));
+      if (measured === undefined) return { kind: 'behind' };
+      const { gap } = measured;
+      try {
+        const bound =
+          boundMs > 0 ? await this.#engine.boundOfGap(measured, boundMs, this.#giveWay) : undefined;
+        return { kind: 'gap', gap: bound === undefined ? gap : { ...gap, bound } };
+      } catch (error) {
+        return { kind: 'gap', gap, failure: messageOf(error) };
+      }
+    });
+  }
+
+  async #alone<T>(work: () => Promise<T>): Promise<T | NotNow> {
+    if (this.#isBusy) return { kind: 'busy' };
+    this.#isBusy = true;
+    try {
+      return await work();
     } finally {
-      this.#isSearching = false;
+      this.#isBusy = false;
     }
+  }
+
+  /** Does some work after all other work. */
+  #last<T>(work: () => T): Promise<T> {
+    return new Promise((resolve, reject) => this.#lanes.put('search', work, { resolve, reject }));
   }
 
   /** Writes a slice of what a plan was made from, after all other work. */
@@ -91,9 +135,7 @@ export class EngineDesk {
 
   async #finish(slices: Generator<undefined, SearchReply>): Promise<SearchReply> {
     for (;;) {
-      const { done, value } = await new Promise<IteratorResult<undefined, SearchReply>>(
-        (resolve, reject) => this.#lanes.put('search', () => slices.next(), { resolve, reject }),
-      );
+      const { done, value } = await this.#last(() => slices.next());
       if (done === true) return value;
       await this.#between();
     }

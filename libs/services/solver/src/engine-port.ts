@@ -3,7 +3,7 @@ import type { Clock, DebugState, FollowEvent } from '@dovetail/core-ports';
 import type { Bound } from '@dovetail/core-scheduling';
 
 import type { Solved, SolverEngine } from './engine.js';
-import { EngineDesk, type Searched } from './engine-desk.js';
+import { EngineDesk, type Measured, type Searched } from './engine-desk.js';
 import type { RecordSlice } from './records.js';
 
 /** Takes what the two streams deliver. */
@@ -31,6 +31,12 @@ interface EnginePlanner {
    */
   search(request: SearchRequest, budgetMs: number): Promise<Searched>;
   /**
+   * Compares the price of the nodes with that of a plan from nothing, which is improved for at most
+   * `budgetMs`, and proves its bound for at most `boundMs`. Batches and requests that come
+   * meanwhile are planned first. Rejects when the planner fails.
+   */
+  gap(budgetMs: number, boundMs: number): Promise<Measured>;
+  /**
    * Resolves with the best bound of the newest plan that is proven in `msMax`; undefined if none is
    * proven. Rejects when the prover fails.
    */
@@ -50,7 +56,7 @@ interface EnginePlanner {
 interface EngineView {
   /** Whether both streams have been read to their ends. */
   ready(): boolean;
-  /** Whether a what-if or a search is under way. */
+  /** Whether a what-if, a search or a plan from nothing is under way. */
   exploring(): boolean;
   /** The state of the engine, in numbers. */
   debugState(): DebugState;
@@ -85,6 +91,7 @@ export function inThread(
     solveRequest: (request) =>
       explore(new Promise((resolve, reject) => desk.solveRequest(request, { resolve, reject }))),
     search: (request, budgetMs) => explore(desk.search(request, budgetMs)),
+    gap: (budgetMs, boundMs) => explore(desk.gap(budgetMs, boundMs)),
     proveBound: (planId, msMax) => engine.proveBound(planId, msMax),
     record: (planId) => new Promise((resolve, reject) => desk.record(planId, { resolve, reject })),
     forgetRecords: () => Promise.resolve(engine.forgetRecords()),

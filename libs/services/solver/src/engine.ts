@@ -26,6 +26,7 @@ import {
   sketchOf,
 } from '@dovetail/core-scheduling';
 
+import { type MeasuredGap, measuredGap, nothingOf } from './gap.js';
 import { Mirror } from './mirror.js';
 import { OwnTime } from './own-time.js';
 import { type Pause, Proofs, type Prover } from './proofs.js';
@@ -243,7 +244,10 @@ export class SolverEngine {
     if (this.#options.records === true) this.#records.keep(origin, { input, made: sketchOf(made) });
   }
 
-  #planOptions(task: Task, time: OwnTime): PlanOptions & Required<Pick<PlanOptions, 'shouldStop'>> {
+  #planOptions(
+    task: Pick<Task, 'pods' | 'open' | 'budgetMs'>,
+    time: OwnTime,
+  ): PlanOptions & Required<Pick<PlanOptions, 'shouldStop'>> {
     return {
       ...defaultPlanOptions,
       ...defaultSizing,
@@ -268,6 +272,33 @@ export class SolverEngine {
     const { nowMs, planOptions = {} } = this.#options;
     const options = { ...defaultPlanOptions, ...defaultSizing, ...planOptions };
     return searchOn(this.#mirror, request, { options, budgetMs, nowMs, giveWay });
+  }
+
+  /**
+   * Compares the price of the nodes with claims with that of a plan from nothing for their pods,
+   * which is improved for at most `budgetMs`. It calls `giveWay` between the steps of the plan.
+   * Undefined: the mirror is not complete yet.
+   */
+  gap(budgetMs: number, giveWay?: () => void): MeasuredGap | undefined {
+    if (!this.#mirror.ready) return undefined;
+    const { nowMs } = this.#options;
+    const time = new OwnTime(nowMs, giveWay);
+    const nothing = nothingOf(this.#mirror, nowMs(), time.options(budgetMs).giveWay);
+    return measuredGap(nothing, this.#planOptions({ ...nothing, budgetMs }, time), time);
+  }
+
+  /**
+   * Returns the best bound of a plan from nothing that is proven in this time, in milliseconds. It
+   * calls `giveWay` while it reads the pods. Undefined if there is no prover or no time. Rejects if
+   * the prover fails.
+   */
+  boundOfGap(
+    { plan: made, planned }: MeasuredGap,
+    msMax: number,
+    giveWay?: () => void,
+  ): Promise<Bound | undefined> {
+    const options = { ...planned.options, ...(giveWay === undefined ? {} : { giveWay }) };
+    return this.#proofs.boundOf({ plan: made, planned: { ...planned, options } }, msMax);
   }
 
   /**

@@ -3,7 +3,8 @@ const lanes = ['batch', 'committed', 'what-if', 'record', 'search'] as const;
 
 /**
  * A kind of planning work. Pending pods come before plans that the launcher will carry out, and
- * those before questions. Records of plans come after all answers, and a search comes last.
+ * those before questions. Records of plans come after all answers. Searches and
+ * plans from nothing come last.
  */
 export type Lane = (typeof lanes)[number];
 

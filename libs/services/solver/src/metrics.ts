@@ -22,6 +22,10 @@ export const solverMetrics: MetricDefinitions = {
     help: 'How far a plan costs above the best lower bound that was proven (0.1: 10 %), where there is one',
     buckets: [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1],
   },
+  dovetail_solver_gap_seconds: {
+    kind: 'histogram',
+    help: 'Time of one comparison with a plan from nothing, its proof and pending pods planned in between included',
+  },
   dovetail_solver_queue_wait_seconds: {
     kind: 'histogram',
     labels: ['work'],

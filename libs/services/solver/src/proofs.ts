@@ -20,7 +20,8 @@ const inHandMax = 2;
  */
 const [pauseShare, pauseMsMax] = [0.3, 300];
 
-type Provable = { readonly planId: string; readonly plan: Plan; readonly planned: Planned };
+type Proven = { readonly plan: Plan; readonly planned: Planned };
+type Provable = Proven & { readonly planId: string };
 
 /**
  * Proves bounds of plans beside planning, one after the other, so that proofs do not slow each
@@ -58,10 +59,16 @@ export class Proofs {
    * plan, without a prover, or if earlier proofs take all the time. Rejects if the prover fails.
    */
   async prove(planId: string, msMax: number): Promise<Bound | undefined> {
-    const [prover, newest] = [this.#prover, this.#newest];
-    if (prover === undefined || newest?.planId !== planId) return undefined;
+    const newest = this.#newest;
+    if (newest?.planId !== planId) return undefined;
     this.#newest = undefined;
-    if (this.#inHand >= inHandMax) return undefined;
+    return await this.boundOf(newest, msMax);
+  }
+
+  /** The same for a plan that is in hand. The result is undefined under the same conditions. */
+  async boundOf({ plan, planned }: Proven, msMax: number): Promise<Bound | undefined> {
+    const prover = this.#prover;
+    if (prover === undefined || this.#inHand >= inHandMax) return undefined;
     this.#inHand += 1;
     const untilMs = this.#nowMs() + msMax;
     const pause = this.#pause(Math.min(pauseMsMax, pauseShare * msMax));
@@ -69,7 +76,7 @@ export class Proofs {
       await pause;
       const leftMs = untilMs - this.#nowMs();
       if (leftMs <= 0) return undefined;
-      return await provenBound(newest.plan, newest.planned, { lp: prover(leftMs), msMax: leftMs });
+      return await provenBound(plan, planned, { lp: prover(leftMs), msMax: leftMs });
     });
     this.#before = proof.catch(() => undefined).finally(() => (this.#inHand -= 1));
     return await proof;

@@ -1,4 +1,5 @@
 import {
+  type GapOutcome,
   type PlannerMode,
   type PlannerOutcome,
   type PlanRequest,
@@ -65,10 +66,37 @@ export async function answerSearch(
     metrics.observe('dovetail_solver_search_seconds', seconds);
     return { ok: true, found: searched.found };
   }
-  return searched.kind === 'behind'
-    ? { ok: false, code: 'not-ready', message: behind }
-    : { ok: false, code: 'busy', message: 'this solver is at work on another search' };
+  return notNow(searched.kind);
 }
+
+/**
+ * Compares the price of the nodes with that of a plan from nothing. Pending pods and what-ifs are
+ * planned before it. If the proof fails, the answer has the plan's own bound.
+ */
+export async function answerGap(
+  { engine, metrics, channel, log }: SolverDeps,
+  { budgetMs, boundMs }: Pick<SolverConfig, 'budgetMs' | 'boundMs'>,
+): Promise<GapOutcome> {
+  const askedMs = channel.clock.nowMs();
+  const measured = await engine.gap(budgetMs, boundMs);
+  if (measured.kind !== 'gap') return notNow(measured.kind);
+  metrics.observe('dovetail_solver_gap_seconds', (channel.clock.nowMs() - askedMs) / 1_000);
+  if (measured.failure !== undefined)
+    log.warn(
+      'bound-unproven',
+      `the bound of a plan from nothing was not proven: ${measured.failure}`,
+    );
+  return { ok: true, gap: measured.gap };
+}
+
+const notNow = (kind: 'behind' | 'busy'): Extract<SearchOutcome, { readonly ok: false }> =>
+  kind === 'behind'
+    ? { ok: false, code: 'not-ready', message: behind }
+    : {
+        ok: false,
+        code: 'busy',
+        message: 'this solver is at work on another search or comparison',
+      };
 
 /**
  * Of the hundreds of pods of many nodes, one is always just gone. It must not hold up the others:

@@ -6,7 +6,7 @@ import { BatchPlanner } from './batch-planner.js';
 import type { SolverConfig, SolverDeps, TellingDeps } from './config.js';
 import type { EnginePort } from './engine-port.js';
 import { Recorder } from './recorder.js';
-import { answerRequest, answerSearch } from './requests.js';
+import { answerGap, answerRequest, answerSearch } from './requests.js';
 
 /**
  * A solver. It follows state and catalog into the engine, plans batches from the queue and answers
@@ -33,10 +33,11 @@ export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
       servePlanner(
         channel,
         (mode, request) => {
-          const { search } = request;
+          const { search, gap } = request;
           const { boundMs, requestBudgetMaxMs, searchBudgetMaxMs } = config;
-          if (search !== undefined)
-            return answerSearch(deps, search, Math.min(request.budgetMs, searchBudgetMaxMs));
+          const longMs = Math.min(request.budgetMs, searchBudgetMaxMs);
+          if (search !== undefined) return answerSearch(deps, search, longMs);
+          if (gap === true) return answerGap(deps, { budgetMs: longMs, boundMs });
           const budgetMs = Math.min(request.budgetMs, requestBudgetMaxMs);
           return answerRequest(telling, mode, { ...request, budgetMs }, { boundMs, stop });
         },

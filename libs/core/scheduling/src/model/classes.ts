@@ -63,6 +63,8 @@ export type ClassTables = {
   readonly taintPreferences: boolean;
   /** Returns the claim for one pod that another pod than this one uses. */
   readonly takenClaim: (pod: Pod) => string | undefined;
+  /** Called between some pods; see `PlanOptions.giveWay`. */
+  readonly giveWay?: (() => void) | undefined;
 };
 
 const older = (a: Pod, b: Pod): number => a.createdMs - b.createdMs || compareText(a.uid, b.uid);
@@ -94,9 +96,13 @@ export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly P
     selection: tables.selection,
     claims: tables.volumes.claims,
     takenClaim: tables.takenClaim,
+    giveWay: tables.giveWay,
   });
   const first = ({ pods: [pod] }: EqualPods): Pod => pod as Pod;
-  for (const list of lists) list.pods.sort(older);
+  for (const list of lists) {
+    tables.giveWay?.();
+    list.pods.sort(older);
+  }
   lists.sort((a, b) => largestFirst(first(a), first(b)));
   const drafts = new Map<string, Draft>();
   for (const list of lists)

@@ -23,7 +23,12 @@ export type Reading = {
   readonly claims: { has(id: string): boolean };
   /** Returns the claim for one pod that another pod uses; undefined if there is none. */
   readonly takenClaim: (pod: Pod) => string | undefined;
+  /** Called between some pods; see `PlanOptions.giveWay`. */
+  readonly giveWay?: (() => void) | undefined;
 };
+
+/** Pods that are read in one step, which takes about two milliseconds. */
+const podsPerStep = 1_000;
 
 /** Returns a list as text; an empty list gives empty text. */
 export const listText = (list: readonly unknown[]): string =>
@@ -90,7 +95,8 @@ function demandsText(pod: Pod, reading: Reading): string {
 export function equalPods(pods: readonly Pod[], reading: Reading): EqualPods[] {
   const lists: EqualPods[] = [];
   const byRequests = new ByAmounts<Map<string, EqualPods>>();
-  for (const pod of pods) {
+  for (const [index, pod] of pods.entries()) {
+    if (index > 0 && index % podsPerStep === 0) reading.giveWay?.();
     let at = byRequests;
     for (const name of reading.names) at = at.after(pod.requests[name] ?? 0);
     const byDemands = (at.value ??= new Map<string, EqualPods>());

@@ -63,6 +63,7 @@ const someTaintIsPreference = ({ pools }: Snapshot): boolean =>
  * snapshot. A pod that is listed twice counts once.
  */
 export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: PlanOptions): World {
+  const { giveWay } = options;
   const moving = new Set(asked.map((pod) => pod.uid));
   const pods = onlyOnce(asked, moving);
   const dimensions = dimensionsOf(pods, snapshot.daemonSets);
@@ -70,22 +71,21 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   const wellKnown = wellKnownLabels(snapshot);
   const tables = { dimensions, daemons, wellKnown, pods: pods.length, options };
   const templates = templatesOf(snapshot, tables);
-  options.giveWay?.();
+  giveWay?.();
   const volumes = volumeIndexOf(snapshot);
   const selection = selectorKeysOf(pods, snapshot);
   const shapes = new ShapeTable();
   const groups = new GroupTable(snapshot.namespaces);
   registerRunning(snapshot, groups);
-  options.giveWay?.();
+  giveWay?.();
   const classes = classesOf(pods, {
-    ...{ dimensions, selection, shapes, groups, volumes },
+    ...{ dimensions, selection, shapes, groups, volumes, giveWay },
     preferences: options.preferencePolicy,
     assumed: options.assumedRequests,
     taintPreferences: someTaintIsPreference(snapshot),
     takenClaim: takenClaims(pods, snapshot, moving),
   });
   const states = new StateTable(templates, wellKnown);
-  const { giveWay } = options;
   giveWay?.();
   const counted = { groups, classes, selection, templates, wellKnown, moving, giveWay };
   return {

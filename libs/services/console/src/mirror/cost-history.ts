@@ -62,7 +62,8 @@ export function costHistory(
   return thinned(points.toReversed(), pointsMax);
 }
 
-function thinned(points: readonly CostPoint[], pointsMax: number): readonly CostPoint[] {
+/** At most so many points; of points that are close, the last counts. */
+export function thinned(points: readonly CostPoint[], pointsMax: number): readonly CostPoint[] {
   const [first, last] = [points[0], points.at(-1)];
   if (points.length <= pointsMax || first === undefined || last === undefined) return points;
   const span = Math.max(1, last[0] - first[0]);

@@ -2,9 +2,10 @@ import type { Decision } from '@dovetail/contracts';
 import { poolKey } from '@dovetail/core-api';
 import { waitingWords } from '@dovetail/service-kit';
 
-import type { CostPoint, DecisionRow, RoundRow } from '../view/frames.js';
+import type { CostPoint, DecisionRow, GapView, RoundRow } from '../view/frames.js';
 import type { PodWords } from './cluster-board.js';
 import { costHistory, CostSteps } from './cost-history.js';
+import { Gaps } from './gaps.js';
 
 /** The decisions that the book keeps whole, so that they can be opened. About 10 MB of them. */
 const keptMax = 2_000;
@@ -21,6 +22,7 @@ export class DecisionBook {
   readonly #ofPod = new Map<string, Decision>();
   readonly #lastMs = new Map<string, number>();
   readonly #steps = new CostSteps();
+  readonly #gaps = new Gaps();
   #rounds: readonly Decision[] = [];
   #fresh: Decision[] = [];
 
@@ -32,6 +34,7 @@ export class DecisionBook {
     if (this.#fresh.length > keptMax) this.#fresh.shift();
     this.#lastMs.set(source, Math.max(atMs, this.#lastMs.get(source) ?? 0));
     this.#steps.take(decision);
+    this.#gaps.take(decision);
     if (kind === 'plan') this.#rounds = [...this.#rounds, decision].slice(-roundsMax);
     if (aboutPods.has(kind))
       for (const { kind: of, uid } of decision.objects)
@@ -77,6 +80,11 @@ export class DecisionBook {
   /** The cost over time, of which the last is known. */
   cost(now: CostPoint, pointsMax: number): readonly CostPoint[] {
     return costHistory(this.#steps.all, now, pointsMax);
+  }
+
+  /** The comparisons with plans from nothing. */
+  gap(pointsMax: number): GapView {
+    return this.#gaps.view(pointsMax);
   }
 
   #trim(): void {

@@ -60,6 +60,23 @@ export type ServiceRow = {
 /** The cost of the cluster from a time on: milliseconds since 1970, and millionths of $/h. */
 export type CostPoint = readonly [atMs: number, microsPerHour: number];
 
+/** The price of all nodes beside that of a plan from nothing for their pods, at one time. */
+export type GapRow = {
+  readonly atMs: number;
+  readonly nodes: number;
+  readonly priceMicrosPerHour: number;
+  readonly planNodes: number;
+  readonly planPriceMicrosPerHour: number;
+  /** No plan from nothing costs less. Absent: no bound was proven. */
+  readonly lowerBoundMicrosPerHour?: number;
+  /** Pods that the plan leaves without a place. Neither its price nor the bound counts them. */
+  readonly podsUnplaced: number;
+  readonly priceEstimated: boolean;
+};
+
+/** The last comparison, and the bounds of all that the bus keeps, the oldest first. */
+export type GapView = { readonly last?: GapRow; readonly bounds: readonly CostPoint[] };
+
 /** The parts of a view that are sent whole when they change. */
 export type ViewParts = {
   readonly pools: readonly string[];
@@ -70,6 +87,7 @@ export type ViewParts = {
   };
   /** The oldest first. */
   readonly cost: readonly CostPoint[];
+  readonly gap: GapView;
   /** The oldest first. */
   readonly rounds: readonly RoundRow[];
   readonly services: readonly ServiceRow[];

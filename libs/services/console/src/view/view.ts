@@ -27,6 +27,7 @@ export const emptyView: View = {
   pools: [],
   waiting: { total: 0, rows: [] },
   cost: [],
+  gap: { bounds: [] },
   rounds: [],
   services: [],
 };
@@ -34,7 +35,7 @@ export const emptyView: View = {
 /** The view after a frame. */
 export function applied(view: View, frame: Frame): View {
   const base = frame.kind === 'whole' ? emptyView : view;
-  const { pools, waiting, cost, rounds, services } = { ...base, ...frame };
+  const { pools, waiting, cost, gap, rounds, services } = { ...base, ...frame };
   return {
     cluster: frame.cluster,
     bus: frame.bus,
@@ -44,6 +45,7 @@ export function applied(view: View, frame: Frame): View {
     pools,
     waiting,
     cost,
+    gap,
     rounds,
     services,
   };

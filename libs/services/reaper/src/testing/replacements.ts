@@ -1,4 +1,5 @@
 import {
+  type GapReply,
   type PlanMessage,
   type PlanRequest,
   type SearchReply,
@@ -34,6 +35,8 @@ type ReplacementOptions = {
   readonly priceMicrosPerHour?: number;
   /** The new nodes that the pods are shared among; default: one. Each costs the price above. */
   readonly nodesIn?: number;
+  /** The answer to a question for the gap; undefined: it is refused. */
+  readonly gap?: () => GapReply | undefined;
   /** The commands that a search finds; default: none. */
   readonly finds?: (search: SearchRequest) => SearchReply['commands'];
 };
@@ -45,6 +48,8 @@ type ReplacementOptions = {
 export class Replacements {
   readonly requests: PlanRequest[] = [];
   readonly searches: SearchRequest[] = [];
+  /** The questions for the gap so far. */
+  gaps = 0;
   readonly made: string[] = [];
   readonly plans: PlanMessage[] = [];
   readonly #cluster: ReaperStage;
@@ -57,6 +62,7 @@ export class Replacements {
       cluster.channelOf('solver'),
       async (_mode, request) => {
         if (request.search !== undefined) return this.#found(request.search, options);
+        if (request.gap === true) return this.#gap(options);
         this.requests.push(request);
         await this.#cluster.clock.sleep(options.thinkMs ?? 0, this.#stop);
         if (options.refuses?.(request) === true)
@@ -85,6 +91,13 @@ export class Replacements {
       },
       this.#stop,
     );
+  }
+
+  #gap({ gap: answer }: ReplacementOptions) {
+    this.gaps += 1;
+    const gap = answer?.();
+    if (gap === undefined) return { ok: false, code: 'busy', message: 'it is busy' } as const;
+    return { ok: true, gap } as const;
   }
 
   #found(search: SearchRequest, { finds }: ReplacementOptions) {
