@@ -49,7 +49,7 @@ const apiPackage = (name: string, group: string, kinds: readonly string[]): Prot
 const packages: readonly ProtoPackage[] = [
   apiPackage('core', '', coreKinds),
   apiPackage('apps', 'apps', ['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet']),
-  apiPackage('batch', 'batch', ['Job']),
+  apiPackage('batch', 'batch', ['Job', 'CronJob']),
   apiPackage('policy', 'policy', ['PodDisruptionBudget', 'Eviction']),
   apiPackage('coordination', 'coordination.k8s.io', ['Lease']),
   apiPackage('scheduling', 'scheduling.k8s.io', ['PriorityClass']),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 
 import { controllerTests } from './controllers.js';
+import { cronJobTests } from './cron-jobs.js';
 import { instance } from './objects.js';
 import { schedulingTests } from './scheduling.js';
 import { statefulSetTests } from './stateful-sets.js';
@@ -25,6 +26,7 @@ export function workloads(context: Context): void {
     afterAll(() => undefined);
     schedulingTests(context);
     controllerTests(context);
+    cronJobTests(context);
     statefulSetTests(context);
     describe('volumes that were made by hand', () => staticVolumeTests(context));
   });

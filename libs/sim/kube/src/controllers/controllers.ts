@@ -3,6 +3,7 @@ import { Scheduler } from '../scheduler/scheduler.js';
 import { EventRecorder } from '../store/event-recorder.js';
 import type { KubeStore } from '../store/store.js';
 import type { Controller, ControllerContext } from './context.js';
+import { cronJobController } from './cron-job.js';
 import { daemonSetController } from './daemon-set.js';
 import { deploymentController } from './deployment.js';
 import { disruptionController } from './disruption.js';
@@ -26,6 +27,7 @@ const controllers = {
   statefulset: statefulSetController,
   daemonset: daemonSetController,
   job: jobController,
+  cronjob: cronJobController,
   disruption: disruptionController,
   garbage: garbageCollector,
   namespace: namespaceController,

@@ -158,6 +158,12 @@ export const servedResources: readonly ServedResource[] = [
     categories: all,
     fields: ['status.successful'],
   }),
+  row('batch', 'CronJob', 'cronjobs', 'namespaced', {
+    shortNames: ['cj'],
+    subresources: ['status'],
+    generation: true,
+    categories: all,
+  }),
   row('policy', 'PodDisruptionBudget', 'poddisruptionbudgets', 'namespaced', {
     shortNames: ['pdb'],
     subresources: ['status'],

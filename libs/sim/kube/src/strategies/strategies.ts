@@ -5,12 +5,12 @@ import { equalJson, listOf, textOf } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import type { Strategy, StrategyOf } from '../store/strategy.js';
 import { customDefinitionStrategy } from './custom-definition.js';
+import { cronJobStrategy, jobStrategy } from './job.js';
 import { limitRangeStrategy } from './limit-range.js';
 import { podStrategy } from './pod.js';
 import {
   daemonSetStrategy,
   deploymentStrategy,
-  jobStrategy,
   replicaSetStrategy,
   statefulSetStrategy,
 } from './workload.js';
@@ -150,6 +150,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'statefulsets.apps': statefulSetStrategy,
   'daemonsets.apps': daemonSetStrategy,
   'jobs.batch': jobStrategy,
+  'cronjobs.batch': cronJobStrategy,
   'poddisruptionbudgets.policy': budgetStrategy,
   'ingresses.networking.k8s.io': {
     prepareCreate: (object) => ({ ...object, status: { loadBalancer: {} } }),

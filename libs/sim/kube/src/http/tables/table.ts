@@ -6,6 +6,7 @@ import { valuesAtPath } from './json-path.js';
 import { otherColumns } from './others.js';
 import { nodeColumns, podColumns } from './pods-and-nodes.js';
 import {
+  cronJobColumns,
   daemonSetColumns,
   deploymentColumns,
   jobColumns,
@@ -22,6 +23,7 @@ const builtin: Readonly<Record<string, readonly Column[]>> = {
   'statefulsets.apps': statefulSetColumns,
   'daemonsets.apps': daemonSetColumns,
   'jobs.batch': jobColumns,
+  'cronjobs.batch': cronJobColumns,
 };
 
 const plain: readonly Column[] = [nameColumn, ageColumn];
