@@ -18,6 +18,13 @@ export const extra = {
     plural: 'cronjobs',
     namespaced: true,
   },
+  autoscalers: {
+    group: 'autoscaling',
+    version: 'v2',
+    kind: 'HorizontalPodAutoscaler',
+    plural: 'horizontalpodautoscalers',
+    namespaced: true,
+  },
   statefulSets: {
     group: 'apps',
     version: 'v1',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 
+import { autoscalerTests } from './autoscalers.js';
 import { controllerTests } from './controllers.js';
 import { cronJobTests } from './cron-jobs.js';
 import { instance } from './objects.js';
@@ -27,6 +28,7 @@ export function workloads(context: Context): void {
     schedulingTests(context);
     controllerTests(context);
     cronJobTests(context);
+    autoscalerTests(context);
     statefulSetTests(context);
     describe('volumes that were made by hand', () => staticVolumeTests(context));
   });

@@ -4,6 +4,7 @@ import { type FieldError, invalidValue, requiredValue } from '../model/errors.js
 import { equalJson, listOf, textOf } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import type { Strategy, StrategyOf } from '../store/strategy.js';
+import { autoscalerStrategy } from './autoscaler.js';
 import { customDefinitionStrategy } from './custom-definition.js';
 import { cronJobStrategy, jobStrategy } from './job.js';
 import { limitRangeStrategy } from './limit-range.js';
@@ -151,6 +152,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'daemonsets.apps': daemonSetStrategy,
   'jobs.batch': jobStrategy,
   'cronjobs.batch': cronJobStrategy,
+  'horizontalpodautoscalers.autoscaling': autoscalerStrategy,
   'poddisruptionbudgets.policy': budgetStrategy,
   'ingresses.networking.k8s.io': {
     prepareCreate: (object) => ({ ...object, status: { loadBalancer: {} } }),

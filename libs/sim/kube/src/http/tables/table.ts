@@ -1,6 +1,7 @@
 import { textOf } from '../../model/json.js';
 import type { StoredObject } from '../../model/objects.js';
 import type { PrinterColumn, ResourceType } from '../../store/registry.js';
+import { autoscalerColumns } from './autoscaler.js';
 import { ageColumn, ageText, type Cell, type Column, column, nameColumn } from './column.js';
 import { valuesAtPath } from './json-path.js';
 import { otherColumns } from './others.js';
@@ -24,6 +25,7 @@ const builtin: Readonly<Record<string, readonly Column[]>> = {
   'daemonsets.apps': daemonSetColumns,
   'jobs.batch': jobColumns,
   'cronjobs.batch': cronJobColumns,
+  'horizontalpodautoscalers.autoscaling': autoscalerColumns,
 };
 
 const plain: readonly Column[] = [nameColumn, ageColumn];
