@@ -1,4 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { kubeResources } from '@dovetail/core-ports';
@@ -46,12 +45,7 @@ describe.each(await worlds())('the examples on the %s world', (world) => {
   });
 
   test('mixed: the legacy pool and the one with GPUs hold what fits, and one pod is told why it waits', async () => {
-    const workloads = await readFile(join(examples, 'mixed', 'workloads.yaml'), 'utf8');
-    const [node = '', ...rest] = workloads.split('\n---\n');
-    expect(node).toContain('leave it out where you apply the rest');
-    const applied = join(at.lab.options.dir, 'mixed.yaml');
-    await writeFile(applied, rest.join('\n---\n'));
-    await at.kubectl('apply', '-f', join(examples, 'mixed', 'pools.yaml'), '-f', applied);
+    await at.kubectl('apply', '-f', join(examples, 'mixed'));
     await running('api', 6);
     for (const { spec } of await running('inference', 2)) {
       const host = await nodeNamed(spec.nodeName);
@@ -69,4 +63,24 @@ describe.each(await worlds())('the examples on the %s world', (world) => {
       ),
     );
   });
+
+  // The real control plane of the tests has no controller for either kind, and no measurements.
+  test.runIf(world === 'twin')(
+    'load: the shop gets the pods that its load needs, and a report runs when it is asked for',
+    async () => {
+      await at.kubectl('apply', '-f', join(examples, 'load.yaml'));
+      await running('shop', 12);
+      await at.kubectl('create', 'job', 'report-now', '--from=cronjob/report');
+      await running('report-now', 1);
+      // The number is that of the autoscaler's last look, up to 15 s ago.
+      await eventually('twelve pods at 55 %', async () =>
+        /shop\s+Deployment\/shop\s+cpu: 55%\/60%\s+2\s+20\s+12\s/.test(
+          await at.kubectl('get', 'hpa', 'shop'),
+        ),
+      );
+      expect(await at.kubectl('get', 'cronjob', 'report')).toMatch(
+        /\*\/5 \* \* \* \*\s+<none>\s+False/,
+      );
+    },
+  );
 });

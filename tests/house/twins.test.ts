@@ -24,7 +24,8 @@ const rowsOf = (heading: string): readonly string[] =>
 test('the page of the twins lists every kind that the Kubernetes twin serves, and no other', () => {
   const { registry } = createKubeStore({ clock: createManualClock(0), seed: 1 });
   const served = registry.all().map(({ group, kind }) => `${group || 'core'}:${kind}`);
-  expect(rowsOf('Kubernetes')).toEqual(served.toSorted());
+  // A kind in two versions is one row.
+  expect(rowsOf('Kubernetes')).toEqual([...new Set(served)].toSorted());
 });
 
 test('the page of the twins lists every action that the cloud twin serves, and no other', () =>

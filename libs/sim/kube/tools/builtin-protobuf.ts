@@ -20,6 +20,7 @@ type ProtoPackage = {
   readonly folder: string;
   /** Undefined for kinds that are sent without a group. */
   readonly group: string | undefined;
+  readonly version: string;
   readonly kinds: readonly string[];
 };
 
@@ -38,18 +39,24 @@ const coreKinds = [
   'Binding',
 ];
 
-const apiPackage = (name: string, group: string, kinds: readonly string[]): ProtoPackage => ({
-  name: `k8s.io.api.${name}.v1`,
+const apiPackage = (
+  name: string,
+  group: string,
+  kinds: readonly string[],
+  version = 'v1',
+): ProtoPackage => ({
+  name: `k8s.io.api.${name}.${version}`,
   module: 'api',
-  folder: `${name}/v1`,
+  folder: `${name}/${version}`,
   group,
+  version,
   kinds,
 });
 
 const packages: readonly ProtoPackage[] = [
   apiPackage('core', '', coreKinds),
   apiPackage('apps', 'apps', ['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet']),
-  apiPackage('batch', 'batch', ['Job']),
+  apiPackage('batch', 'batch', ['Job', 'CronJob']),
   apiPackage('policy', 'policy', ['PodDisruptionBudget', 'Eviction']),
   apiPackage('coordination', 'coordination.k8s.io', ['Lease']),
   apiPackage('scheduling', 'scheduling.k8s.io', ['PriorityClass']),
@@ -61,12 +68,14 @@ const packages: readonly ProtoPackage[] = [
     'ClusterRole',
     'ClusterRoleBinding',
   ]),
-  apiPackage('autoscaling', 'autoscaling', ['Scale']),
+  apiPackage('autoscaling', 'autoscaling', ['Scale', 'HorizontalPodAutoscaler']),
+  apiPackage('autoscaling', 'autoscaling', ['HorizontalPodAutoscaler'], 'v2'),
   {
     name: 'k8s.io.apimachinery.pkg.apis.meta.v1',
     module: 'apimachinery',
     folder: 'pkg/apis/meta/v1',
     group: undefined,
+    version: 'v1',
     kinds: ['DeleteOptions'],
   },
 ];
@@ -128,9 +137,9 @@ const short = (name: string): string =>
 const shortField = ([name, type, shape]: Field): Field =>
   shape === undefined ? [name, short(type)] : [name, short(type), shape];
 
-function rootKey(group: string | undefined, kind: string): string {
+function rootKey({ group, version }: ProtoPackage, kind: string): string {
   if (group === undefined) return kind;
-  return `${group === '' ? 'v1' : `${group}/v1`}/${kind}`;
+  return `${group === '' ? version : `${group}/${version}`}/${kind}`;
 }
 
 /** Writes the generated module. */
@@ -158,8 +167,8 @@ function main([root, version]: readonly string[]): void {
       ),
     ),
   ) as Record<string, Fields>;
-  const roots = packages.flatMap(({ name, group, kinds }) =>
-    kinds.map((kind) => [rootKey(group, kind), `${name}.${kind}`] as const),
+  const roots = packages.flatMap((each) =>
+    each.kinds.map((kind) => [rootKey(each, kind), `${each.name}.${kind}`] as const),
   );
   const messages = reached(
     all,

@@ -104,7 +104,12 @@ export async function startReal(): Promise<KubeUnderTest | { readonly unavailabl
     paths: programs.paths,
     dir,
     clusterName: 'conformance',
-    controllers: [...controllersDefault, ...volumeControllers],
+    controllers: [
+      ...controllersDefault,
+      ...volumeControllers,
+      'cronjob-controller',
+      'horizontal-pod-autoscaler-controller',
+    ],
   });
   return underTest(plane.kubeconfig, async () => {
     await plane.stop();

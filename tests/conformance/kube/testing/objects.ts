@@ -11,6 +11,20 @@ export const extra = {
     namespaced: true,
   },
   jobs: { group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true },
+  cronJobs: {
+    group: 'batch',
+    version: 'v1',
+    kind: 'CronJob',
+    plural: 'cronjobs',
+    namespaced: true,
+  },
+  autoscalers: {
+    group: 'autoscaling',
+    version: 'v2',
+    kind: 'HorizontalPodAutoscaler',
+    plural: 'horizontalpodautoscalers',
+    namespaced: true,
+  },
   statefulSets: {
     group: 'apps',
     version: 'v1',

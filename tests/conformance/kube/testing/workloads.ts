@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 
+import { autoscalerTests } from './autoscalers.js';
 import { controllerTests } from './controllers.js';
+import { cronJobTests } from './cron-jobs.js';
 import { instance } from './objects.js';
 import { schedulingTests } from './scheduling.js';
 import { statefulSetTests } from './stateful-sets.js';
@@ -25,6 +27,8 @@ export function workloads(context: Context): void {
     afterAll(() => undefined);
     schedulingTests(context);
     controllerTests(context);
+    cronJobTests(context);
+    autoscalerTests(context);
     statefulSetTests(context);
     describe('volumes that were made by hand', () => staticVolumeTests(context));
   });

@@ -2,7 +2,9 @@ import { controllerOf, type Pod } from '../model/objects.js';
 import { Scheduler } from '../scheduler/scheduler.js';
 import { EventRecorder } from '../store/event-recorder.js';
 import type { KubeStore } from '../store/store.js';
+import { autoscalerController } from './autoscaler.js';
 import type { Controller, ControllerContext } from './context.js';
+import { cronJobController } from './cron-job.js';
 import { daemonSetController } from './daemon-set.js';
 import { deploymentController } from './deployment.js';
 import { disruptionController } from './disruption.js';
@@ -26,6 +28,8 @@ const controllers = {
   statefulset: statefulSetController,
   daemonset: daemonSetController,
   job: jobController,
+  cronjob: cronJobController,
+  autoscaler: autoscalerController,
   disruption: disruptionController,
   garbage: garbageCollector,
   namespace: namespaceController,

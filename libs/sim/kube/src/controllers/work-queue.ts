@@ -18,6 +18,7 @@ export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Set<string>();
   readonly #failures = new Map<string, number>();
+  readonly #waits = new Map<string, () => void>();
   #running = false;
   #stopped = false;
 
@@ -37,8 +38,29 @@ export class WorkQueue {
     this.#options.clock.after(delayMs, () => this.add(key));
   }
 
+  /**
+   * Adds the key after `delayMs`. Ends the wait that an earlier call began for it, so that a key
+   * that is worked on often has one timer.
+   */
+  wakeAfter(key: string, delayMs: number): void {
+    this.#waits.get(key)?.();
+    const cancel = this.#options.clock.after(delayMs, () => {
+      this.#waits.delete(key);
+      this.add(key);
+    });
+    this.#waits.set(key, cancel);
+  }
+
+  /** Ends the wait that `wakeAfter` began for the key. */
+  forget(key: string): void {
+    this.#waits.get(key)?.();
+    this.#waits.delete(key);
+  }
+
   stop(): void {
     this.#stopped = true;
+    for (const cancel of this.#waits.values()) cancel();
+    this.#waits.clear();
     this.#waiting.clear();
   }
 

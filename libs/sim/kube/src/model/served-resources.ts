@@ -23,7 +23,7 @@ export type ServedResource = {
 type Settings = Partial<
   Pick<
     ServedResource,
-    'shortNames' | 'subresources' | 'generation' | 'fields' | 'categories' | 'storedAs'
+    'version' | 'shortNames' | 'subresources' | 'generation' | 'fields' | 'categories' | 'storedAs'
   >
 >;
 
@@ -41,10 +41,11 @@ function row(
     fields = [],
     categories = [],
     storedAs,
+    version = 'v1',
   } = settings;
   const base = {
     group,
-    version: 'v1',
+    version,
     kind,
     plural,
     namespaced: scope === 'namespaced',
@@ -157,6 +158,23 @@ export const servedResources: readonly ServedResource[] = [
     generation: true,
     categories: all,
     fields: ['status.successful'],
+  }),
+  row('batch', 'CronJob', 'cronjobs', 'namespaced', {
+    shortNames: ['cj'],
+    subresources: ['status'],
+    generation: true,
+    categories: all,
+  }),
+  row('autoscaling', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'namespaced', {
+    version: 'v2',
+    shortNames: ['hpa'],
+    subresources: ['status'],
+    categories: all,
+  }),
+  row('autoscaling', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'namespaced', {
+    shortNames: ['hpa'],
+    subresources: ['status'],
+    categories: all,
   }),
   row('policy', 'PodDisruptionBudget', 'poddisruptionbudgets', 'namespaced', {
     shortNames: ['pdb'],

@@ -5,7 +5,7 @@ import { cloneJson, equalJson } from '../model/json.js';
 import { type SentObject, type StoredObject, timeText } from '../model/objects.js';
 import { decode } from '../schema/decode.js';
 import type { Schema } from '../schema/schema.js';
-import { addressed } from './access.js';
+import { addressed, presented } from './access.js';
 import {
   type FieldSet,
   fieldsOf,
@@ -170,7 +170,9 @@ export function applyObject(
   target: Ref & { readonly object: SentObject },
   options: ApplyOptions,
 ): StoredObject {
-  const before = store.find(type, target);
+  const stored = store.find(type, target);
+  // Fields are owned in the version in which they are applied.
+  const before = stored === undefined ? undefined : presented(type, stored);
   const applied = configurationSent(type, target, options);
   const guard = target.object.metadata?.resourceVersion;
   if (guard !== undefined && before === undefined)

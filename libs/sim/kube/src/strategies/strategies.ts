@@ -4,13 +4,14 @@ import { type FieldError, invalidValue, requiredValue } from '../model/errors.js
 import { equalJson, listOf, textOf } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import type { Strategy, StrategyOf } from '../store/strategy.js';
+import { autoscalerStrategy } from './autoscaler.js';
 import { customDefinitionStrategy } from './custom-definition.js';
+import { cronJobStrategy, jobStrategy } from './job.js';
 import { limitRangeStrategy } from './limit-range.js';
 import { podStrategy } from './pod.js';
 import {
   daemonSetStrategy,
   deploymentStrategy,
-  jobStrategy,
   replicaSetStrategy,
   statefulSetStrategy,
 } from './workload.js';
@@ -150,6 +151,8 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'statefulsets.apps': statefulSetStrategy,
   'daemonsets.apps': daemonSetStrategy,
   'jobs.batch': jobStrategy,
+  'cronjobs.batch': cronJobStrategy,
+  'horizontalpodautoscalers.autoscaling': autoscalerStrategy,
   'poddisruptionbudgets.policy': budgetStrategy,
   'ingresses.networking.k8s.io': {
     prepareCreate: (object) => ({ ...object, status: { loadBalancer: {} } }),

@@ -1,11 +1,13 @@
 import { textOf } from '../../model/json.js';
 import type { StoredObject } from '../../model/objects.js';
 import type { PrinterColumn, ResourceType } from '../../store/registry.js';
+import { autoscalerColumns } from './autoscaler.js';
 import { ageColumn, ageText, type Cell, type Column, column, nameColumn } from './column.js';
 import { valuesAtPath } from './json-path.js';
 import { otherColumns } from './others.js';
 import { nodeColumns, podColumns } from './pods-and-nodes.js';
 import {
+  cronJobColumns,
   daemonSetColumns,
   deploymentColumns,
   jobColumns,
@@ -22,6 +24,8 @@ const builtin: Readonly<Record<string, readonly Column[]>> = {
   'statefulsets.apps': statefulSetColumns,
   'daemonsets.apps': daemonSetColumns,
   'jobs.batch': jobColumns,
+  'cronjobs.batch': cronJobColumns,
+  'horizontalpodautoscalers.autoscaling': autoscalerColumns,
 };
 
 const plain: readonly Column[] = [nameColumn, ageColumn];

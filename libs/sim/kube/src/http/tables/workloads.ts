@@ -4,6 +4,7 @@ import { listOf, textOf } from '../../model/json.js';
 import type { Condition, LabelSelectorSpec, StoredObject, Workload } from '../../model/objects.js';
 import {
   ageColumn,
+  ageText,
   type Cell,
   type Column,
   column,
@@ -135,4 +136,34 @@ export const jobColumns: readonly Column[] = [
   ageColumn,
   ...template,
   selector,
+];
+
+/** The Job that a CronJob makes, as far as the columns of a workload read it. */
+const madeJob = (object: StoredObject): StoredObject => ({
+  ...object,
+  spec: recordOf(recordOf(object['spec'])['jobTemplate'])['spec'],
+});
+
+function lastSchedule(object: StoredObject, nowMs: number): string {
+  const last = recordOf(object['status'])['lastScheduleTime'];
+  return last === undefined ? '<none>' : ageText(textOf(last), nowMs);
+}
+
+/** The columns that kubectl prints for cron jobs. */
+export const cronJobColumns: readonly Column[] = [
+  nameColumn,
+  column('Schedule', (object) => textOf(spec(object)['schedule'])),
+  column('Timezone', (object) => orNone(textOf(spec(object)['timeZone']))),
+  column('Suspend', (object) => (spec(object)['suspend'] === true ? 'True' : 'False'), {
+    type: 'boolean',
+  }),
+  column('Active', (object) => listOf(recordOf(object['status'])['active']).length, {
+    type: 'integer',
+  }),
+  column('Last Schedule', lastSchedule),
+  ageColumn,
+  ...[...template, selector].map((one) => ({
+    ...one,
+    cell: (object: StoredObject, nowMs: number): Cell => one.cell(madeJob(object), nowMs),
+  })),
 ];
