@@ -1,7 +1,7 @@
 import { helmFor, rendererOf } from '@dovetail/test-support/chart';
 import { describe, expect, test } from 'vitest';
 
-/** What the chart refuses at install, as a real Helm says it: each by its name. */
+/** Values that the chart refuses at install, as a real Helm says it: each by its name. */
 const helm = await helmFor('refusals of the chart');
 const render = rendererOf(helm);
 

@@ -4,7 +4,7 @@ import { hash, packing } from '@dovetail/sim-stage';
 
 import type { StoryStage } from '../story-stage.js';
 
-/** What became of the decisions of a story when each was looked at and made again. */
+/** The decisions of a story, by the outcome of looking at each and making its plan again. */
 export type Replayed = {
   readonly decisions: number;
   /** Those whose plan was made again to the same bytes. */
@@ -13,7 +13,7 @@ export type Replayed = {
   readonly unkept: number;
   /** Those that no plan led to, such as the end of a claim that a person made. */
   readonly withoutPlan: number;
-  /** What is wrong, each with its decision. */
+  /** Decisions without a reason, and plans that were not made again: each with its id. */
   readonly faults: readonly string[];
 };
 
