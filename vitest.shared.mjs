@@ -1,4 +1,4 @@
-// What all tests share.
+// Settings that all tests share.
 import { fileURLToPath } from 'node:url';
 
 // Tests run on the sources of the workspace, not on what was built of them.

@@ -105,7 +105,8 @@ const wasmModule = (): string => `
     WebAssembly.instantiate(bytes, imports).then(({ instance }) => done(instance));
     return {};
   };
-  export const wasmLoading = { instantiateWasm };`;
+  export const wasmLoading = { instantiateWasm };
+  export const isOneFile = true;`;
 
 /** Puts the WebAssembly itself in the place of the module that says it lies in a file. */
 const withWasm: Plugin = {

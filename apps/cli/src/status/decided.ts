@@ -1,5 +1,5 @@
 import type { Decision, DecisionKind } from '@dovetail/contracts';
-import { waitingWords } from '@dovetail/service-kit';
+import { gapTold, waitingWords } from '@dovetail/service-kit';
 
 import type { GapStatus, RoundStatus, Status, WaitingPod } from './status.js';
 
@@ -80,18 +80,8 @@ const roundOf = (
   ...(lowerBoundMicrosPerHour === undefined ? {} : { lowerBoundMicrosPerHour }),
 });
 
-function gapOf(decision: Decision, nowMs: number): GapStatus {
-  const { atMs, priceMicrosPerHour = 0, lowerBoundMicrosPerHour: least, facts } = decision;
-  const numberOf = (name: string): number => Number(facts[name] ?? 0);
-  return {
-    time: new Date(atMs).toISOString(),
-    msAgo: Math.max(0, nowMs - atMs),
-    nodes: numberOf('nodes'),
-    priceMicrosPerHour,
-    planNodes: numberOf('planNodes'),
-    planPriceMicrosPerHour: numberOf('planPriceMicrosPerHour'),
-    ...(least === undefined ? {} : { lowerBoundMicrosPerHour: least }),
-    podsUnplaced: numberOf('podsUnplaced'),
-    priceEstimated: decision.priceEstimated ?? false,
-  };
-}
+const gapOf = (decision: Decision, nowMs: number): GapStatus => ({
+  time: new Date(decision.atMs).toISOString(),
+  msAgo: Math.max(0, nowMs - decision.atMs),
+  ...gapTold(decision),
+});

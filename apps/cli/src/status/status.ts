@@ -1,3 +1,5 @@
+import type { GapTold } from '@dovetail/service-kit';
+
 /** The name and version of the form of `dovetail status -o json`. A version only gains fields. */
 export const statusSchema = 'dovetail.sh/status/v1';
 
@@ -59,20 +61,7 @@ export type RoundStatus = {
 };
 
 /** The price of all nodes beside that of a plan from nothing for their pods, as last compared. */
-export type GapStatus = {
-  readonly time: string;
-  readonly msAgo: number;
-  readonly nodes: number;
-  readonly priceMicrosPerHour: number;
-  readonly planNodes: number;
-  readonly planPriceMicrosPerHour: number;
-  /** No plan from nothing costs less. Absent: no bound was proven. */
-  readonly lowerBoundMicrosPerHour?: number;
-  /** Pods that the plan leaves without a place. Neither its price nor the bound counts them. */
-  readonly podsUnplaced: number;
-  /** Whether one of the prices is estimated. */
-  readonly priceEstimated: boolean;
-};
+export type GapStatus = GapTold & { readonly time: string; readonly msAgo: number };
 
 /** Dovetail in a cluster at one moment. */
 export type Status = {

@@ -35,7 +35,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What a component's pods are selected by; a Deployment's selector never changes. */}}
+{{/* The labels that select a component's pods; a Deployment's selector never changes. */}}
 {{- define "dovetail.selector" -}}
 app.kubernetes.io/name: {{ include "dovetail.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}

@@ -63,7 +63,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* What every pod of this chart has, the Jobs too. Called with root, component and block. */}}
+{{/* The parts that every pod of this chart has, the Jobs' too. Called with root, component and block. */}}
 {{- define "dovetail.placement" -}}
 {{- with .block.priorityClassName }}
 priorityClassName: {{ . }}

@@ -3,6 +3,8 @@ import { Worker } from 'node:worker_threads';
 
 import type { LinearProgram, LpLimits, LpSolution, LpSolver } from '@dovetail/core-ports';
 
+import { isOneFile } from './wasm-loading.js';
+
 /** The data that the thread starts with. */
 export type HighsThreadData = { readonly background: boolean };
 
@@ -97,10 +99,11 @@ class Thread {
  * The thread's code: beside a bundle, in `gen` when running from source, or in this file where the
  * whole command is one.
  */
-const builtThread = (): URL =>
-  ['./highs-thread.mjs', '../gen/highs-thread.mjs', import.meta.url]
-    .map((place) => new URL(place, import.meta.url))
-    .find((place) => existsSync(place)) ?? new URL(import.meta.url);
+function builtThread(): URL {
+  if (isOneFile) return new URL(import.meta.url);
+  const beside = new URL('./highs-thread.mjs', import.meta.url);
+  return existsSync(beside) ? beside : new URL('../gen/highs-thread.mjs', import.meta.url);
+}
 
 /**
  * The LP solver of Dovetail: HiGHS (MIT licence), compiled to WebAssembly. It takes about 40 ms and

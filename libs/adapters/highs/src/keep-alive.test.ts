@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { transformSync } from 'esbuild';
+import { buildSync } from 'esbuild';
 import { expect, test } from 'vitest';
 
 /** A thread that answers a program at once; after the second it is busy and takes long to end. */
@@ -17,10 +16,14 @@ const thread = `
   });
 `;
 
-const compiled = transformSync(readFileSync(join(import.meta.dirname, 'highs-solver.ts'), 'utf8'), {
-  loader: 'ts',
+const [bundle] = buildSync({
+  entryPoints: [join(import.meta.dirname, 'highs-solver.ts')],
+  bundle: true,
+  platform: 'node',
   format: 'esm',
-}).code;
+  write: false,
+}).outputFiles;
+const compiled = bundle?.text ?? '';
 const urlOf = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
 
 /** Runs statements in a process of their own, whose solver has that thread. */

@@ -1,5 +1,8 @@
-/**
- * How HiGHS comes to its WebAssembly: options of its loader. None: it lies in a file beside the
- * code. The build of the command as one file puts another module in the place of this one.
- */
+// Where HiGHS' parts are. The build of the command as one file puts another module in the place of
+// this one.
+
+/** Options of HiGHS' loader. None: its WebAssembly lies in a file beside the code. */
 export const wasmLoading: object = {};
+
+/** Whether the code of HiGHS' thread is part of the same file as its caller. */
+export const isOneFile: boolean = false;

@@ -1,4 +1,5 @@
 import type { Decision } from '@dovetail/contracts';
+import { gapTold } from '@dovetail/service-kit';
 
 import type { CostPoint, GapRow, GapView } from '../view/frames.js';
 import { thinned } from './cost-history.js';
@@ -14,7 +15,7 @@ export class Gaps {
   /** Takes a decision in the order of the bus. */
   take(decision: Decision): void {
     if (decision.kind !== 'gap') return;
-    const row = rowOf(decision);
+    const row: GapRow = { atMs: decision.atMs, ...gapTold(decision) };
     if (this.#last === undefined || this.#last.atMs <= row.atMs) this.#last = row;
     if (row.lowerBoundMicrosPerHour === undefined) return;
     this.#bounds.push([row.atMs, row.lowerBoundMicrosPerHour]);
@@ -29,19 +30,4 @@ export class Gaps {
     );
     return { ...(this.#last === undefined ? {} : { last: this.#last }), bounds };
   }
-}
-
-function rowOf({ atMs, priceMicrosPerHour = 0, ...decision }: Decision): GapRow {
-  const { lowerBoundMicrosPerHour: least, facts } = decision;
-  const numberOf = (name: string): number => Number(facts[name] ?? 0);
-  return {
-    atMs,
-    nodes: numberOf('nodes'),
-    priceMicrosPerHour,
-    planNodes: numberOf('planNodes'),
-    planPriceMicrosPerHour: numberOf('planPriceMicrosPerHour'),
-    ...(least === undefined ? {} : { lowerBoundMicrosPerHour: least }),
-    podsUnplaced: numberOf('podsUnplaced'),
-    priceEstimated: decision.priceEstimated ?? false,
-  };
 }

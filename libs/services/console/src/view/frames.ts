@@ -1,4 +1,5 @@
 import type { FleetNode } from '@dovetail/core-fleet';
+import type { GapTold } from '@dovetail/service-kit';
 
 /** How the console stands to the bus. */
 export type BusLink = {
@@ -61,18 +62,7 @@ export type ServiceRow = {
 export type CostPoint = readonly [atMs: number, microsPerHour: number];
 
 /** The price of all nodes beside that of a plan from nothing for their pods, at one time. */
-export type GapRow = {
-  readonly atMs: number;
-  readonly nodes: number;
-  readonly priceMicrosPerHour: number;
-  readonly planNodes: number;
-  readonly planPriceMicrosPerHour: number;
-  /** No plan from nothing costs less. Absent: no bound was proven. */
-  readonly lowerBoundMicrosPerHour?: number;
-  /** Pods that the plan leaves without a place. Neither its price nor the bound counts them. */
-  readonly podsUnplaced: number;
-  readonly priceEstimated: boolean;
-};
+export type GapRow = GapTold & { readonly atMs: number };
 
 /** The last comparison, and the bounds of all that the bus keeps, the oldest first. */
 export type GapView = { readonly last?: GapRow; readonly bounds: readonly CostPoint[] };
