@@ -70,6 +70,7 @@ describe('dovetail status, explain and top, on a lab', () => {
     expect(text).toMatch(/^1 node, ~?\$0\.\d+\/h \(~?\$\d+ a month\); no pod waits$/m);
     for (const name of ['launcher', 'reaper', 'pod-watcher'])
       expect(text).toMatch(new RegExp(`^${name} +\\S+ +\\d+s ago +\\S+$`, 'm'));
+    expect(text).toMatch(/^solvers: batches that wait: \d, being planned: \d$/m);
     expect(text).toMatch(/^default +1 +1 +0 +0 +\d+ % +\d+ % +~?0\.\d{4}$/m);
   });
 

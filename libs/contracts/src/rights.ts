@@ -44,6 +44,8 @@ export type BusRights = {
   readonly reads: readonly string[];
   /** Queues that it takes work from. */
   readonly works: readonly WorkerSpec[];
+  /** Queues whose lag it asks for. */
+  readonly measures: readonly WorkerSpec[];
   /** Subjects that it publishes on; `>` stands for every end. */
   readonly publishes: readonly string[];
   /** Subjects on which it asks another service. */
@@ -89,6 +91,7 @@ const nothing: Omit<BusRights, 'inbox'> = {
   consumes: [],
   reads: [],
   works: [],
+  measures: [],
   publishes: [],
   asks: [],
   serves: [],
@@ -174,6 +177,7 @@ const reader = (cluster: string): Partial<BusRights> => ({
   follows: streams(cluster, 'decisions'),
   consumes: streams(cluster, 'decisions', 'deadletters'),
   reads: streams(cluster, 'records'),
+  measures: [workers.solvers(cluster)],
   hears: [subjects.decisionAll(cluster)],
 });
 
@@ -183,6 +187,7 @@ const reader = (cluster: string): Partial<BusRights> => ({
  */
 const consoleRights = (cluster: string): Partial<BusRights> => ({
   follows: streams(cluster, 'state', 'decisions'),
+  measures: [workers.solvers(cluster)],
 });
 
 /**

@@ -62,7 +62,7 @@ const writing = (
 
 const reading = (
   bus: Bus,
-  { makes, sees, follows, reads, works }: BusRights,
+  { makes, sees, follows, reads, works, measures }: BusRights,
   check: Check,
 ): StreamReader & WorkConsumer => ({
   follow: (options, stop) => {
@@ -80,6 +80,14 @@ const reading = (
   bytesOf: async (stream) => {
     check([...makes.map(({ name }) => name), ...sees, ...follows], 'see', stream);
     return bus.bytesOf(stream);
+  },
+  lagOf: async (queue) => {
+    check(
+      measures.map(({ name }) => name),
+      'measure',
+      queue.name,
+    );
+    return bus.lagOf(queue);
   },
   lastMessage: async (stream, subject) => {
     check(reads, 'read', stream);

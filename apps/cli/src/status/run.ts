@@ -1,7 +1,9 @@
+import { batchesLag } from '@dovetail/contracts';
 import { type KubeReads, kubeResources, messageOf } from '@dovetail/core-ports';
 
 import { clusterOf } from '../cluster/access.js';
 import { labAddress } from '../lab/addresses.js';
+import { withReader } from '../nats/bus-reader.js';
 import type { BusRequest } from '../nats/connection.js';
 import { readDecisions } from '../nats/read-decisions.js';
 import type { Streams } from '../simulate/run.js';
@@ -61,8 +63,15 @@ async function withDecisions(status: Status, bus: BusRequest | undefined): Promi
   });
   return {
     ...decided.into(status, Date.parse(status.time)),
+    ...(decisionsUnread === undefined ? await batchesOf(bus) : {}),
     ...(decisionsUnread === undefined ? {} : { decisionsUnread }),
   };
+}
+
+/** A user of NATS with the rights of an older release reads decisions, and is refused this. */
+async function batchesOf(bus: BusRequest): Promise<Pick<Status, 'batches'>> {
+  const lag = await withReader(bus, 'dovetail status', batchesLag);
+  return lag.ok && lag.value !== undefined ? { batches: lag.value } : {};
 }
 
 async function objectsOf(kube: KubeReads, namespace: string | undefined): Promise<ClusterObjects> {

@@ -128,6 +128,11 @@ test.each([
   expect(textOf({ leases: [one] })).toMatch(line);
 });
 
+test('solvers, which have no Lease, are told of by their queue', () =>
+  expect(statusText({ ...statusOf({}), batches: { waiting: 3, taken: 2 } })).toContain(
+    '\nsolvers: batches that wait: 3, being planned: 2\n',
+  ));
+
 test('Leases of others are left out', () =>
   expect(statusOf({ leases: [lease('kube-scheduler', 'x', 1)] }).services).toEqual([]));
 

@@ -1,3 +1,4 @@
+import type { QueueLag } from '@dovetail/core-ports';
 import type { GapTold } from '@dovetail/service-kit';
 
 /** The name and version of the form of `dovetail status -o json`. A version only gains fields. */
@@ -71,6 +72,11 @@ export type Status = {
   readonly pools: readonly ({ readonly pool: string } & NodesStatus)[];
   readonly total: NodesStatus;
   readonly waiting: readonly WaitingPod[];
+  /**
+   * Batches of pending pods that no solver has got, and those that solvers have got and not planned.
+   * Absent: no solver has run yet, or NATS is not asked or does not say it.
+   */
+  readonly batches?: QueueLag;
   /** The last rounds, the oldest first. Absent: the decisions are not read. */
   readonly rounds?: readonly RoundStatus[];
   /** Absent: nothing was compared, or the decisions are not read. */

@@ -1,4 +1,5 @@
 import { countText, periodText } from '@dovetail/core-fleet/words';
+import { lagWords } from '@dovetail/service-kit';
 
 import { columns, type Layout } from '../layout/columns.js';
 import type { Fill, NodesStatus, ServiceStatus, Status } from './status.js';
@@ -12,7 +13,7 @@ const waitingMax = 20;
 export function statusText(status: Status, layout: Layout = {}): string {
   return [
     headline(status) + gapLine(status),
-    section('SERVICES', services(status.services, layout)),
+    section('SERVICES', services(status.services, layout) + solversLine(status)),
     section('POOLS', pools(status.pools, layout)),
     section('WAITING PODS', waiting(status, layout)),
     section('LAST ROUNDS', rounds(status, layout)),
@@ -62,6 +63,10 @@ function services(all: readonly ServiceStatus[], layout: Layout): string {
   ]);
   return columns(['SERVICE', 'NAMESPACE', 'RENEWED', 'LEADER'], rows, layout);
 }
+
+/** Solvers have no Lease: any number of them share the work. */
+const solversLine = ({ batches }: Status): string =>
+  batches === undefined ? '' : `solvers: ${lagWords(batches)}\n`;
 
 const percent = ({ requested, allocatable }: Fill): string =>
   allocatable === 0 ? '-' : `${String(Math.round((requested / allocatable) * 100))} %`;

@@ -8,6 +8,7 @@ import {
   type Log,
   type OutgoingMessage,
   type PublishAck,
+  type QueueLag,
   type StopSignal,
   type StreamExtent,
   type StreamSpec,
@@ -130,6 +131,10 @@ class JetStreamBus implements NatsBus {
 
   bytesOf(stream: string): Promise<number> {
     return this.#reader.bytesOf(stream);
+  }
+
+  lagOf(queue: WorkerSpec): Promise<QueueLag | undefined> {
+    return this.#reader.lagOf(queue);
   }
 
   lastMessage(stream: string, subject: string): Promise<DeliveredMessage | undefined> {

@@ -17,7 +17,7 @@ const answerWithin = '5m';
  * JetStream wire API.
  */
 export function permissionsOf(rights: BusRights): NatsPermissions {
-  const { follows, consumes, makes, publishes, asks, reads, works, serves, hears, inbox } = rights;
+  const { follows, consumes, makes, publishes, asks, reads, works, serves, hears, measures, inbox } = rights;
   const named = [...makes.map(({ name }) => name), ...rights.sees, ...follows];
   const allow = [
     ...publishes,
@@ -30,6 +30,7 @@ export function permissionsOf(rights: BusRights): NatsPermissions {
     // An ordered consumer has a name of its own each time. Its flow control wants answers.
     ...follows.flatMap((name) => [`$JS.API.CONSUMER.CREATE.${name}.*`, `$JS.FC.${name}.>`]),
     ...consumes.flatMap(consumersOf),
+    ...measures.map(({ stream, name }) => `$JS.API.CONSUMER.INFO.${stream}.${name}`),
     ...reads.map((name) => `$JS.API.DIRECT.GET.${name}.>`),
     ...works.flatMap(({ stream, name, filter }) => [
       `$JS.API.CONSUMER.CREATE.${stream}.${name}${filter === undefined ? '' : `.${filter}`}`,

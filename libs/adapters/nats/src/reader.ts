@@ -5,13 +5,15 @@ import {
   type FollowFrom,
   type Log,
   neverStopping,
+  type QueueLag,
   type StopSignal,
   type StreamExtent,
   type StreamReader,
+  type WorkerSpec,
 } from '@dovetail/core-ports';
 import type { Msg } from '@nats-io/transport-node';
 
-import { api, ApiError, busErrorOf, type StreamInfo, streamInfo } from './api.js';
+import { api, ApiError, busErrorOf, faults, type StreamInfo, streamInfo } from './api.js';
 import { follow } from './follow.js';
 import { NatsLink } from './link.js';
 import { headersOf, payloadOf } from './message.js';
@@ -27,6 +29,11 @@ export type NatsReader = StreamReader & { state(): NatsState; close(): Promise<v
 export function connectNatsReader(options: NatsOptions): NatsReader {
   return new JetStreamReader(new NatsLink(options), options.log, () => Promise.resolve(false));
 }
+
+type QueueName = Pick<WorkerSpec, 'stream' | 'name'>;
+
+/** The part of JetStream's answer about a consumer that we read. */
+type ConsumerInfo = { readonly num_pending: number; readonly num_ack_pending: number };
 
 /** Makes a missing stream. Returns false if it does not know the stream. */
 type RemakeStream = (stream: string) => Promise<boolean>;
@@ -102,6 +109,18 @@ export class JetStreamReader implements NatsReader {
 
   async bytesOf(stream: string): Promise<number> {
     return (await this.#info(stream)).state.bytes;
+  }
+
+  async lagOf({ stream, name }: QueueName): Promise<QueueLag | undefined> {
+    const connection = await this.#link.connection();
+    const about = `CONSUMER.INFO.${stream}.${name}`;
+    try {
+      const info = await api<ConsumerInfo>(connection, about, undefined, this.#link.timeoutMs);
+      return { waiting: info.num_pending, taken: info.num_ack_pending };
+    } catch (error) {
+      if (error instanceof ApiError && error.code === faults.consumerNotFound) return undefined;
+      throw busErrorOf(error, about);
+    }
   }
 
   async #info(stream: string): Promise<StreamInfo> {

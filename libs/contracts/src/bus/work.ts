@@ -2,6 +2,7 @@ import { compareText } from '@dovetail/core-kube-model';
 import type {
   Hash,
   PublishAck,
+  QueueLag,
   StopSignal,
   TracePlace,
   WorkConsumer,
@@ -102,6 +103,10 @@ export const workBatches = (
   stop: StopSignal,
 ): AsyncGenerator<Work<PendingBatch>> =>
   workOf(reader, workers.solvers(reader.cluster), decodePendingBatch, stop);
+
+/** The batches that are not planned yet. Undefined: no solver has ever run. */
+export const batchesLag = ({ bus, cluster }: Reader): Promise<QueueLag | undefined> =>
+  bus.lagOf(workers.solvers(cluster));
 
 /** Plans for the leading launcher. Ends when `stop` is aborted. */
 export const workPlans = (

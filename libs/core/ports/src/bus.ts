@@ -116,6 +116,14 @@ export type WorkerSpec = {
   readonly from?: 'first' | 'now';
 };
 
+/** The messages of a queue that are not acked yet. */
+export type QueueLag = {
+  /** No member has got them yet. */
+  readonly waiting: number;
+  /** A member has got them and works on them, or has given them back. */
+  readonly taken: number;
+};
+
 /** The kinds of a BusError. The remedy follows from the code. */
 export type BusErrorCode =
   | 'unavailable'
@@ -175,6 +183,8 @@ export interface StreamReader {
   position(stream: string): Promise<StreamExtent>;
   /** The bytes that the stream holds now, as its `maxBytes` counts them. */
   bytesOf(stream: string): Promise<number>;
+  /** How far the members of a queue are behind. Undefined: none has ever worked on it. */
+  lagOf(queue: Pick<WorkerSpec, 'stream' | 'name' | 'filter'>): Promise<QueueLag | undefined>;
   /** Undefined when the stream holds no message of that subject. */
   lastMessage(stream: string, subject: string): Promise<DeliveredMessage | undefined>;
 }

@@ -4,6 +4,8 @@ export type ConsoleConfig = {
   readonly frameMs: number;
   /** A frame comes at least so often, so that a page notices that the console is away. */
   readonly heartbeatMs: number;
+  /** The time between two looks at the lag of solvers. */
+  readonly measureMs: number;
   /** The most waiting pods of a frame. The rest is counted. */
   readonly waitingMax: number;
   /** The most points of the history of the cost. */
@@ -17,6 +19,7 @@ export type ConsoleConfig = {
 export const defaultConsoleConfig: ConsoleConfig = {
   frameMs: 500,
   heartbeatMs: 5_000,
+  measureMs: 1_000,
   waitingMax: 500,
   costPointsMax: 400,
 };

@@ -1,8 +1,9 @@
+import { workBatches } from '@dovetail/contracts';
 import { claimValue, poolValue } from '@dovetail/core-api/testing';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { ConsoleStage } from './testing/console-stage.js';
+import { ConsoleStage, type TestPage } from './testing/console-stage.js';
 
 let stage: ConsoleStage;
 beforeEach(async () => {
@@ -168,6 +169,37 @@ describe('decisions', () => {
       { name: 'launcher', epoch: 3, work: 'last admission 3.12' },
       { name: 'reaper' },
     ]);
+  });
+});
+
+describe('the lag of the solvers', () => {
+  const work = (page: TestPage): string | undefined =>
+    page.view().services.find(({ name }) => name === 'solver')?.work;
+
+  test('is that of their queue, and is said while a page is open', async () => {
+    const service = stage.console();
+    await stage.until('the first reading', () => service.ready()['mirror']);
+    const page = stage.page(service);
+    await stage.until('the answer', () => work(page)?.startsWith('no solver has run yet; '));
+    for (const group of ['a', 'b']) await stage.batch(group);
+    const batches = workBatches({ ...stage.channel, bus: stage.connect() }, stage.stop.signal);
+    const first = await batches.next();
+    await stage.until('both', () =>
+      work(page)?.startsWith('batches that wait: 1, being planned: 1; '),
+    );
+    await first.value?.item.ack();
+    await stage.until('the other', () =>
+      work(page)?.startsWith('batches that wait: 1, being planned: 0; '),
+    );
+  });
+
+  test('is not said while the bus does not say it', async () => {
+    const service = stage.console();
+    await stage.until('the first reading', () => service.ready()['mirror']);
+    const page = stage.page(service);
+    await stage.until('the answer', () => work(page)?.startsWith('no solver has run yet; '));
+    stage.server.stop();
+    await stage.until('its end', () => work(page) === 'has planned nothing yet');
   });
 });
 

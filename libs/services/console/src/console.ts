@@ -1,17 +1,27 @@
 import {
+  batchesLag,
   type Decision,
   followDecisions,
   followState,
   type MalformedMessage,
   type Reader,
 } from '@dovetail/contracts';
-import type { BusConnection, Clock, Log, Metrics, Service, StopSignal } from '@dovetail/core-ports';
+import {
+  type BusConnection,
+  BusError,
+  type Clock,
+  type Log,
+  type Metrics,
+  type Service,
+  type StopSignal,
+} from '@dovetail/core-ports';
 import { reportMalformed } from '@dovetail/service-kit';
 
 import type { ConsoleConfig } from './config.js';
 import { FrameMaker, type FrameSources } from './frame-maker.js';
 import { boardKinds, ClusterBoard } from './mirror/cluster-board.js';
 import { DecisionBook } from './mirror/decision-book.js';
+import type { SolversLag } from './mirror/services.js';
 import type { BusLink, Frame } from './view/frames.js';
 
 /** The parts that a console works with. */
@@ -41,7 +51,7 @@ export function createConsole(deps: ConsoleDeps, config: ConsoleConfig): Console
   const desk = new ConsoleDesk(deps, config);
   return {
     async run(stop) {
-      await Promise.all([desk.followState(stop), desk.followDecisions(stop), desk.tell(stop)]);
+      await Promise.all([desk.followState(stop), desk.followDecisions(stop), desk.measure(stop), desk.tell(stop)]);
     },
     // While the bus is away the page still has something to say, so it must stay reachable.
     ready: () => ({ mirror: desk.hasRead }),
@@ -64,6 +74,7 @@ class ConsoleDesk {
   #isChanged = true;
   #toldMs = 0;
   #bus: BusLink;
+  #lag: SolversLag = 'unknown';
 
   constructor(deps: ConsoleDeps, config: ConsoleConfig) {
     this.#deps = deps;
@@ -105,6 +116,24 @@ class ConsoleDesk {
       if (event.kind === 'decision') this.#book.take(event.decision);
       if (event.kind === 'malformed') this.#malformed(event);
     }
+  }
+
+  /** Looks how far solvers are behind while there is a page to tell, until `stop`. */
+  async measure(stop: StopSignal): Promise<void> {
+    while (!stop.aborted) {
+      if (this.#listeners.size > 0) await this.#measureOnce();
+      await this.#deps.clock.sleep(this.#config.measureMs, stop);
+    }
+  }
+
+  async #measureOnce(): Promise<void> {
+    const lag = await batchesLag(this.#deps.reader).catch((error: unknown) => {
+      // A bus that is away, or a user of NATS whose rights are those of an older release.
+      if (error instanceof BusError) return 'unknown' as const;
+      throw error;
+    });
+    if (JSON.stringify(lag) !== JSON.stringify(this.#lag)) this.#isChanged = true;
+    this.#lag = lag;
   }
 
   /** Tells all pages what has changed, until `stop`. */
@@ -157,7 +186,7 @@ class ConsoleDesk {
 
   #sources(): FrameSources {
     const nowMs = this.#deps.clock.nowMs();
-    return { board: this.#board, book: this.#book, bus: this.#bus, nowMs };
+    return { board: this.#board, book: this.#book, bus: this.#bus, lag: this.#lag, nowMs };
   }
 
   /** Looks at the connection. Its changes are told as those of the cluster are. */

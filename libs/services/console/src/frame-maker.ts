@@ -3,7 +3,7 @@ import type { FleetNode } from '@dovetail/core-fleet';
 import type { ConsoleConfig } from './config.js';
 import type { ClusterBoard } from './mirror/cluster-board.js';
 import type { DecisionBook } from './mirror/decision-book.js';
-import { serviceRows } from './mirror/services.js';
+import { serviceRows, type SolversLag } from './mirror/services.js';
 import type { BusLink, Frame, ViewParts } from './view/frames.js';
 import { decisionsShownMax } from './view/view.js';
 
@@ -12,6 +12,7 @@ export type FrameSources = {
   readonly board: ClusterBoard;
   readonly book: DecisionBook;
   readonly bus: BusLink;
+  readonly lag: SolversLag;
   readonly nowMs: number;
 };
 
@@ -79,7 +80,7 @@ export class FrameMaker {
     };
   }
 
-  #partsOf({ board, book, nowMs }: FrameSources): ViewParts {
+  #partsOf({ board, book, lag, nowMs }: FrameSources): ViewParts {
     const { waitingMax, costPointsMax } = this.#config;
     const micros = [...this.#nodes.values()].reduce(
       (sum, { node }) => sum + (node.priceMicrosPerHour ?? 0),
@@ -94,7 +95,7 @@ export class FrameMaker {
       cost: this.#costOf(book, [nowMs, micros], costPointsMax),
       gap: book.gap(costPointsMax),
       rounds: book.rounds(),
-      services: serviceRows(board, book),
+      services: serviceRows(board, book, lag),
     };
   }
 

@@ -19,6 +19,7 @@
  *   claim, and `decisionOfPlan` makes that of a plan. `waitingWords` says why a pod waits.
  *   `countDisrupted` counts a claim that ends.
  *   `decisionWords` are the parts of a decision in words, and `gapTold` the numbers of a `gap`.
+ *   `lagWords` says how far solvers are behind.
  *   `aboutPod`, `aboutNode` and others are the subjects of Events.
  *
  * The folders `watch`, `work` and `write` do not know each other; `tell` uses `work`.
@@ -51,6 +52,7 @@ export * from './tell/disrupted.js';
 export * from './tell/event-recorder.js';
 export * from './tell/feed-mirror.js';
 export * from './tell/gap-told.js';
+export * from './tell/lag-words.js';
 export * from './tell/left-out-words.js';
 export * from './tell/malformed-messages.js';
 export * from './tell/measured-resources.js';

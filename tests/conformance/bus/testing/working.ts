@@ -1,5 +1,5 @@
 import { BusError } from '@dovetail/core-ports';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import { bytes, eventually, type Stage, textOf } from './stage.js';
 
@@ -93,6 +93,16 @@ export function working(at: Stage): void {
       },
       30_000,
     );
+    test('its lag is what no member has got, and what is not acked; unknown before the first', async () => {
+      const lag = () => at.bus.lagOf({ stream: 'T_QUEUE', name: 'workers', filter: 't.queue.>' });
+      expect(await lag()).toBeUndefined();
+      for (const end of ['a', 'b', 'c']) await put(`t.queue.${end}`, end);
+      const one = member();
+      const item = await one.next();
+      expect(await lag()).toEqual({ waiting: 2, taken: 1 });
+      await item.ack();
+      await vi.waitFor(async () => expect(await lag()).toEqual({ waiting: 2, taken: 0 }));
+    });
     test('an ack after the queue was lost is refused, not swallowed', async () => {
       const one = member();
       await put('t.queue.a', '1');

@@ -1,9 +1,19 @@
+import type { QueueLag } from '@dovetail/core-ports';
+import { lagWords } from '@dovetail/service-kit';
+
 import type { ServiceRow } from '../view/frames.js';
 import type { ClusterBoard } from './cluster-board.js';
 import type { DecisionBook } from './decision-book.js';
 
+/** How far solvers are behind, if the bus says it. Undefined: none has ever run. */
+export type SolversLag = QueueLag | undefined | 'unknown';
+
 /** The services by their signs on the bus. Names of leaders are in Leases, which no role reads. */
-export function serviceRows(board: ClusterBoard, book: DecisionBook): readonly ServiceRow[] {
+export function serviceRows(
+  board: ClusterBoard,
+  book: DecisionBook,
+  lag: SolversLag,
+): readonly ServiceRow[] {
   const { admission, watcherEpoch, lastMs } = board;
   const round = book.rounds().at(-1);
   const said = (source: string): Pick<ServiceRow, 'lastMs'> => {
@@ -21,7 +31,10 @@ export function serviceRows(board: ClusterBoard, book: DecisionBook): readonly S
     {
       name: 'solver',
       ...said('solver'),
-      work: round === undefined ? 'has planned nothing yet' : `last plan${took}: ${round.summary}`,
+      work: [
+        ...(lag === 'unknown' ? [] : [lagWords(lag)]),
+        round === undefined ? 'has planned nothing yet' : `last plan${took}: ${round.summary}`,
+      ].join('; '),
     },
     {
       name: 'launcher',

@@ -1,6 +1,7 @@
 import {
   type Decision,
   type DecisionKind,
+  publishBatch,
   publishDecision,
   publishHead,
   publishPromise,
@@ -53,6 +54,18 @@ export class ConsoleStage extends Stage {
   async gone(stateKind: StateKind, uid: string): Promise<void> {
     const generation = this.#generation();
     await publishState(this.channel, { kind: 'gone', stateKind, uid, generation });
+  }
+
+  /** Queues a batch of a group of pods. */
+  async batch(group: string): Promise<void> {
+    await publishBatch(this.channel, {
+      group,
+      podUids: [group],
+      round: this.#generation(),
+      statePosition: { incarnation: 'one', sequence: 1 },
+      cutAtMs: this.clock.nowMs(),
+      youngestMs: this.clock.nowMs(),
+    });
   }
 
   async verdict(podUid: string, over: Partial<Verdict>): Promise<void> {

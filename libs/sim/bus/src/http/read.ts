@@ -9,11 +9,13 @@ import {
   type FollowEvent,
   type FollowFrom,
   type PublishAck,
+  type QueueLag,
   type StopSignal,
   type StreamExtent,
 } from '@dovetail/core-ports';
 
 import { withScope } from '../memory/signal.js';
+import type { QueueName } from '../memory/work.js';
 import { eventOf } from './lines.js';
 
 const retryMs = 250;
@@ -124,6 +126,12 @@ class BusReader implements Bus {
 
   lastSequences(): Promise<ReadonlyMap<string, number>> {
     return this.#refuse('list sequences');
+  }
+
+  async lagOf({ stream, name, filter }: QueueName): Promise<QueueLag | undefined> {
+    const query = new URLSearchParams({ stream, name, ...(filter === undefined ? {} : { filter }) });
+    const response = await this.#get(`/lag?${query.toString()}`);
+    return (JSON.parse(await textOf(response)) as { lag?: QueueLag }).lag;
   }
 
   bytesOf(): Promise<number> {

@@ -5,6 +5,7 @@ import { type Bus, BusError, type FollowFrom } from '@dovetail/core-ports';
 
 import { memoryBus } from '../memory/bus.js';
 import type { MemoryBusServer } from '../memory/server.js';
+import type { QueueName } from '../memory/work.js';
 import { lineOf } from './lines.js';
 
 /** The in-process bus, readable by other processes. */
@@ -40,6 +41,7 @@ async function answer(bus: Bus, request: IncomingMessage, response: ServerRespon
         message: 'the in-process bus can only be read from outside',
       });
     else if (pathname === '/position') reply(response, 200, await bus.position(stream));
+    else if (pathname === '/lag') reply(response, 200, { lag: await bus.lagOf(queueOf(searchParams)) });
     else if (pathname === '/follow')
       await follow(
         bus,
@@ -49,7 +51,7 @@ async function answer(bus: Bus, request: IncomingMessage, response: ServerRespon
     else
       reply(response, 404, {
         code: 'no-stream',
-        message: `there are /position and /follow, not ${pathname}`,
+        message: `there are /position, /lag and /follow, not ${pathname}`,
       });
   } catch (error) {
     const known = error instanceof BusError ? error : new BusError('unavailable', String(error));
@@ -60,6 +62,12 @@ async function answer(bus: Bus, request: IncomingMessage, response: ServerRespon
         message: known.message,
       });
   }
+}
+
+function queueOf(query: URLSearchParams): QueueName {
+  const filter = query.get('filter');
+  const queue = { stream: query.get('stream') ?? '', name: query.get('name') ?? '' };
+  return filter === null ? queue : { ...queue, filter };
 }
 
 const startOf = (text: string | null): FollowFrom => {

@@ -8,6 +8,7 @@ import {
   neverStopping,
   type OutgoingMessage,
   type PublishAck,
+  type QueueLag,
   type StopSignal,
   type StreamExtent,
   type StreamSpec,
@@ -18,7 +19,7 @@ import {
 import type { MemoryBusServer } from './server.js';
 import { withScope } from './signal.js';
 import type { Attachment, MemoryStream } from './stream.js';
-import { take, workItem } from './work.js';
+import { lagOf, type QueueName, take, workItem } from './work.js';
 
 const payloadBytesMax = 1024 * 1024;
 
@@ -158,6 +159,10 @@ class MemoryBus implements Bus {
 
   async bytesOf(stream: string): Promise<number> {
     return (await this.#stream(stream)).bytes;
+  }
+
+  async lagOf({ stream, ...queue }: QueueName): Promise<QueueLag | undefined> {
+    return lagOf(await this.#stream(stream), queue, this.#server.clock.nowMs());
   }
 
   async lastMessage(stream: string, subject: string): Promise<DeliveredMessage | undefined> {

@@ -1,4 +1,10 @@
-import { BusError, type Clock, type WorkerSpec, type WorkItem } from '@dovetail/core-ports';
+import {
+  BusError,
+  type Clock,
+  type QueueLag,
+  type WorkerSpec,
+  type WorkItem,
+} from '@dovetail/core-ports';
 
 import type { MemoryStream, StoredMessage } from './stream.js';
 import { matchesSubject } from './subject-filter.js';
@@ -63,6 +69,27 @@ export function take(
     }
   }
   return { dueMs };
+}
+
+/** A consumer by its name, and the subjects that it reads. */
+export type QueueName = Pick<WorkerSpec, 'stream' | 'name' | 'filter'>;
+
+/** The messages that a consumer has not delivered, and those that are not acked. */
+export function lagOf(
+  stream: MemoryStream,
+  { name, filter }: Omit<QueueName, 'stream'>,
+  nowMs: number,
+): QueueLag | undefined {
+  const pending = stream.consumers.get(name);
+  if (pending === undefined) return undefined;
+  const held = [...stream.messages(nowMs)].filter(
+    ({ subject }) => filter === undefined || matchesSubject(filter, subject),
+  );
+  const entries = held.map(({ sequence }) => pending.get(sequence));
+  return {
+    waiting: entries.filter((entry) => entry === undefined).length,
+    taken: entries.filter((entry) => entry !== undefined && entry.dueMs !== Infinity).length,
+  };
 }
 
 /**
