@@ -8,7 +8,6 @@ const karpenter = JSON.parse(
   readFileSync(new URL('karpenter-1.15-metrics.json', import.meta.url), 'utf8'),
 ) as readonly KarpenterMetric[];
 
-const notBuilt = 'not written yet';
 const reboots = 'Dovetail repairs a node by replacing it, and reboots none';
 const alphaTimes =
   'alpha in Karpenter: no service knows both when a pod was first planned and when it started';
@@ -42,8 +41,10 @@ const reasons: Readonly<Record<string, string>> = {
   pods_provisioning_unbound_time_seconds: alphaTimes,
   pods_provisioning_unstarted_time_seconds: alphaTimes,
   pods_scheduling_decision_duration_seconds: alphaTimes,
-  scheduler_ignored_pods_count: notBuilt,
-  scheduler_pending_pods_by_effective_zone_count: notBuilt,
+  scheduler_ignored_pods_count:
+    'no pending pod is ignored: each that cannot be planned has a verdict with a code (`dovetail_pods_unschedulable_total`)',
+  scheduler_pending_pods_by_effective_zone_count:
+    'only solvers read the zones that a pod may have, and each batch may go to another solver; `dovetail_pending_pods` counts the pods',
   scheduler_queue_depth:
     'a plan is made for a batch at once; `dovetail_pending_pods` counts the pods that wait',
   scheduler_unfinished_work_seconds: 'a plan ends after a bounded time, with what it has found',

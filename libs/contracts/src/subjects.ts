@@ -139,7 +139,11 @@ export function streamSpecs(cluster: string): readonly StreamSpec[] {
     named('catalog', subjects.catalogAll(cluster), { keep: 'last', maxBytes: catalogBytesMax }),
     log('decisions', subjects.decisionAll(cluster), decisionAgeMs, limits.decisionsBytesMax),
     log('blobs', subjects.blobAll(cluster), blobAgeMs, limits.blobsBytesMax),
-    log('records', subjects.recordAll(cluster), recordAgeMs, limits.recordsBytesMax),
+    // Last, so that no other stream lacks the storage that it takes.
+    {
+      ...log('records', subjects.recordAll(cluster), recordAgeMs, limits.recordsBytesMax),
+      isOptional: true,
+    },
   ];
 }
 

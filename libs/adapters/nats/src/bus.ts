@@ -6,6 +6,7 @@ import {
   type FollowFrom,
   type Headers,
   type Log,
+  messageOf,
   type OutgoingMessage,
   type PublishAck,
   type QueueLag,
@@ -67,7 +68,18 @@ class JetStreamBus implements NatsBus {
   async ensureStreams(specs: readonly StreamSpec[]): Promise<void> {
     for (const spec of specs) this.#specs.set(spec.name, spec);
     const connection = await this.#link.connection();
-    for (const spec of specs) await this.#ensure(connection, spec);
+    await this.#ensureAll(connection, specs);
+  }
+
+  async #ensureAll(connection: NatsConnection, specs: Iterable<StreamSpec>): Promise<void> {
+    for (const spec of specs) {
+      try {
+        await this.#ensure(connection, spec);
+      } catch (error) {
+        if (spec.isOptional !== true) throw error;
+        this.#log.warn('stream-left-out', `the work goes on without ${spec.name}: ${messageOf(error)}`);
+      }
+    }
   }
 
   async publish(message: OutgoingMessage): Promise<PublishAck> {
@@ -78,7 +90,7 @@ class JetStreamBus implements NatsBus {
       // No stream covers the subject. It was deleted, so every publisher that knows its
       // specification makes it again.
       if (!(error instanceof BusError) || error.code !== 'no-responders') throw error;
-      for (const spec of this.#specs.values()) await this.#ensure(connection, spec);
+      await this.#ensureAll(connection, this.#specs.values());
       return await this.#publishOnce(connection, message).catch((again: unknown) => {
         throw again instanceof BusError && again.code === 'no-responders'
           ? new BusError('no-stream', `no stream holds ${message.subject}`, { cause: again })

@@ -96,6 +96,11 @@ export type StreamSpec = {
   readonly maxAgeMs?: number;
   readonly maxBytes: number;
   readonly duplicateWindowMs: number;
+  /**
+   * Work goes on without the stream. One that the server does not make, for want of storage for
+   * instance, is told of and holds up no other. Absent: it is needed.
+   */
+  readonly isOptional?: true;
 };
 
 /**
@@ -156,7 +161,7 @@ export class BusError extends Error {
 export interface StreamAdmin {
   /**
    * Makes streams that are missing and updates those that differ. Any service may call it at any
-   * time.
+   * time. It rejects if a stream that is needed cannot be had.
    */
   ensureStreams(specs: readonly StreamSpec[]): Promise<void>;
 }

@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { connectNats } from '@dovetail/adapter-nats';
+import { streamName, streamSpecs, subjects } from '@dovetail/contracts';
+import type { Log } from '@dovetail/core-ports';
+import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const server = await obtainNatsServer();
+const mebibyte = 1024 * 1024;
+const cluster = 'lab';
+const needed = streamSpecs(cluster).filter(({ isOptional }) => isOptional !== true);
+const neededBytes = needed.reduce((sum, { maxBytes }) => sum + maxBytes, 0);
+
+if (isUnavailable(server)) {
+  test('a server with little storage is left out', () =>
+    console.warn(`LEFT OUT: a server with little storage: ${server.unavailable}`));
+} else {
+  const dir = mkdtempSync(join(tmpdir(), 'dovetail-storage-'));
+  const warned: string[] = [];
+  const ignore = (): void => undefined;
+  const warn: Log['warn'] = (_name, message) => void warned.push(message);
+  const log: Log = { debug: ignore, info: ignore, warn, error: warn };
+  let nats: Awaited<ReturnType<typeof startNats>>;
+  beforeAll(async () => {
+    nats = await startNats({ path: server.path, dir });
+  });
+  afterAll(async () => {
+    await nats.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** Leaves so many bytes of the server's storage to others. */
+  async function withRoom(bytes: number, work: () => Promise<void>): Promise<void> {
+    const connection = await connect({ servers: nats.url });
+    const { streams } = await jetstreamManager(connection);
+    await streams.add({ name: 'OTHER', subjects: ['other'], max_bytes: 16_384 * mebibyte - bytes });
+    await work();
+    await streams.delete('OTHER');
+    await connection.close();
+  }
+
+  test('a server that has no room for records is told of, and gets all other streams; later records too', async () => {
+    const bus = connectNats({ servers: [nats.url], name: 'storage', log });
+    const ensure = (): Promise<void> => bus.ensureStreams(streamSpecs(cluster));
+    await withRoom(neededBytes + mebibyte, async () => {
+      await ensure();
+      expect(warned).toEqual([expect.stringMatching(/^the work goes on without \S*RECORDS\S*: /)]);
+      const message = { subject: subjects.pending(cluster, 'a'), payload: new Uint8Array([1]) };
+      expect(await bus.publish(message)).toMatchObject({ sequence: 1 });
+    });
+    await ensure();
+    expect(warned).toHaveLength(1);
+    expect(await bus.position(streamName(cluster, 'records'))).toMatchObject({ lastSequence: 0 });
+    await bus.close();
+  });
+
+  test('a server that has no room for a stream that is needed is refused, with the remedy', async () => {
+    const bus = connectNats({ servers: [nats.url], name: 'storage', log });
+    for (const { name } of streamSpecs(cluster)) await remove(name);
+    await withRoom(neededBytes - mebibyte, () =>
+      expect(bus.ensureStreams(streamSpecs(cluster))).rejects.toThrow(
+        /delete stream \S+ or give the server more storage/,
+      ),
+    );
+    await bus.close();
+  });
+
+  async function remove(name: string): Promise<void> {
+    const connection = await connect({ servers: nats.url });
+    await (await jetstreamManager(connection)).streams.delete(name);
+    await connection.close();
+  }
+}
