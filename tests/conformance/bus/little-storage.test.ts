@@ -6,12 +6,13 @@ import { connectNats } from '@dovetail/adapter-nats';
 import { streamName, streamSpecs, subjects } from '@dovetail/contracts';
 import type { Log } from '@dovetail/core-ports';
 import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
-import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const server = await obtainNatsServer();
 const mebibyte = 1024 * 1024;
+/** As `startNats` configures it. */
+const storageBytes = 16_384 * mebibyte;
 const cluster = 'lab';
 const needed = streamSpecs(cluster).filter(({ isOptional }) => isOptional !== true);
 const neededBytes = needed.reduce((sum, { maxBytes }) => sum + maxBytes, 0);
@@ -34,14 +35,21 @@ if (isUnavailable(server)) {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  /** Leaves so many bytes of the server's storage to others. */
-  async function withRoom(bytes: number, work: () => Promise<void>): Promise<void> {
+  /** One call of JetStream's API, as an operator makes it. */
+  async function operate(call: string, body?: object): Promise<void> {
     const connection = await connect({ servers: nats.url });
-    const { streams } = await jetstreamManager(connection);
-    await streams.add({ name: 'OTHER', subjects: ['other'], max_bytes: 16_384 * mebibyte - bytes });
-    await work();
-    await streams.delete('OTHER');
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const answer = await connection.request(`$JS.API.STREAM.${call}`, text, { timeout: 60_000 });
     await connection.close();
+    expect(answer.json()).not.toHaveProperty('error');
+  }
+
+  /** Does some work while others leave so many bytes of the server's storage. */
+  async function withRoom(bytes: number, work: () => Promise<void>): Promise<void> {
+    const max_bytes = storageBytes - bytes;
+    await operate('CREATE.OTHER', { name: 'OTHER', subjects: ['other'], max_bytes });
+    await work();
+    await operate('DELETE.OTHER');
   }
 
   test('a server that has no room for records is told of, and gets all other streams; later records too', async () => {
@@ -61,7 +69,7 @@ if (isUnavailable(server)) {
 
   test('a server that has no room for a stream that is needed is refused, with the remedy', async () => {
     const bus = connectNats({ servers: [nats.url], name: 'storage', log });
-    for (const { name } of streamSpecs(cluster)) await remove(name);
+    for (const { name } of streamSpecs(cluster)) await operate(`DELETE.${name}`);
     await withRoom(neededBytes - mebibyte, () =>
       expect(bus.ensureStreams(streamSpecs(cluster))).rejects.toThrow(
         /delete stream \S+ or give the server more storage/,
@@ -69,10 +77,4 @@ if (isUnavailable(server)) {
     );
     await bus.close();
   });
-
-  async function remove(name: string): Promise<void> {
-    const connection = await connect({ servers: nats.url });
-    await (await jetstreamManager(connection)).streams.delete(name);
-    await connection.close();
-  }
 }
