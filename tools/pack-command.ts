@@ -26,7 +26,8 @@ export function packCommand(): void {
     version,
     license: 'Apache-2.0',
     type: 'module',
-    bin: { dovetail: 'bin/dovetail.mjs' },
+    // By the second name kubectl finds it as a plug-in: `kubectl dovetail`.
+    bin: { dovetail: 'bin/dovetail.mjs', 'kubectl-dovetail': 'bin/dovetail.mjs' },
     engines: { node: '>=20.19' },
   };
   writeFileSync(join(outDir, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);

@@ -82,6 +82,11 @@ describe('the command, installed in an empty folder', () => {
       status: 69,
       stderr: expect.stringMatching(/^no lab runs in this folder/),
     });
+    // As kubectl finds a plug-in.
+    const plugIn = spawnSync(join(prefix, 'bin', 'kubectl-dovetail'), ['--version'], {
+      encoding: 'utf8',
+    });
+    expect(plugIn.stdout).toBe(`${manifestAt('package.json').version}\n`);
   });
   test('is one file, too, which needs nothing beside it', () => {
     const alone = join(scratch, 'alone');
