@@ -16,6 +16,9 @@ const covers = (allowed: readonly string[], subject: string): boolean =>
     /\.[>*]$/.test(each) ? subject.startsWith(each.slice(0, -1)) : each === subject,
   );
 
+const named = (specs: readonly { readonly name: string }[]): readonly string[] =>
+  specs.map(({ name }) => name);
+
 /** Says no to what is not among the allowed subjects, streams or consumers. */
 type Check = (allowed: readonly string[], what: string, subject: string) => void;
 
@@ -42,8 +45,7 @@ const writing = (
   check: Check,
 ): StreamAdmin & Publisher & Requester & Responder => ({
   ensureStreams: async (specs) => {
-    const made = makes.map(({ name }) => name);
-    for (const { name } of specs) check(made, 'make', name);
+    for (const { name } of specs) check(named(makes), 'make', name);
     await bus.ensureStreams(specs);
   },
   publish: async (message) => {
@@ -74,19 +76,15 @@ const reading = (
     return bus.lastSequences(stream, filter);
   },
   position: async (stream) => {
-    check([...makes.map(({ name }) => name), ...sees, ...follows], 'see', stream);
+    check([...named(makes), ...sees, ...follows], 'see', stream);
     return bus.position(stream);
   },
   bytesOf: async (stream) => {
-    check([...makes.map(({ name }) => name), ...sees, ...follows], 'see', stream);
+    check([...named(makes), ...sees, ...follows], 'see', stream);
     return bus.bytesOf(stream);
   },
   lagOf: async (queue) => {
-    check(
-      measures.map(({ name }) => name),
-      'measure',
-      queue.name,
-    );
+    check(named(measures), 'measure', queue.name);
     return bus.lagOf(queue);
   },
   lastMessage: async (stream, subject) => {
@@ -94,11 +92,7 @@ const reading = (
     return bus.lastMessage(stream, subject);
   },
   work: (spec, stop) => {
-    check(
-      works.map(({ name }) => name),
-      'work as',
-      spec.name,
-    );
+    check(named(works), 'work as', spec.name);
     return bus.work(spec, stop);
   },
 });

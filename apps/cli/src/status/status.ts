@@ -73,8 +73,8 @@ export type Status = {
   readonly total: NodesStatus;
   readonly waiting: readonly WaitingPod[];
   /**
-   * Batches of pending pods that no solver has got, and those that solvers have got and not planned.
-   * Absent: no solver has run yet, or NATS is not asked or does not say it.
+   * Batches of pending pods that no solver has got, and those that a solver has got and not
+   * planned. Absent: no solver has run yet, or NATS is not asked or does not say it.
    */
   readonly batches?: QueueLag;
   /** The last rounds, the oldest first. Absent: the decisions are not read. */

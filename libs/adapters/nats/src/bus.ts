@@ -77,7 +77,10 @@ class JetStreamBus implements NatsBus {
         await this.#ensure(connection, spec);
       } catch (error) {
         if (spec.isOptional !== true) throw error;
-        this.#log.warn('stream-left-out', `the work goes on without ${spec.name}: ${messageOf(error)}`);
+        this.#log.warn(
+          'stream-left-out',
+          `the work goes on without ${spec.name}: ${messageOf(error)}`,
+        );
       }
     }
   }

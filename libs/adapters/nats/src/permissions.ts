@@ -17,9 +17,21 @@ const answerWithin = '5m';
  * JetStream wire API.
  */
 export function permissionsOf(rights: BusRights): NatsPermissions {
-  const { follows, consumes, makes, publishes, asks, reads, works, serves, hears, measures, inbox } = rights;
+  const { serves, hears, inbox } = rights;
+  const subscribe = {
+    allow: [`${inbox}.>`, ...hears, ...serves, ...(serves.length > 0 ? services : [])],
+  };
+  return {
+    publish: { allow: publishable(rights) },
+    subscribe,
+    ...(serves.length === 0 ? {} : { allow_responses: { max: 1, expires: answerWithin } }),
+  };
+}
+
+function publishable(rights: BusRights): readonly string[] {
+  const { follows, consumes, makes, publishes, asks, reads, works, measures } = rights;
   const named = [...makes.map(({ name }) => name), ...rights.sees, ...follows];
-  const allow = [
+  return [
     ...publishes,
     ...asks,
     ...makes.flatMap(({ name }) => [
@@ -40,14 +52,6 @@ export function permissionsOf(rights: BusRights): NatsPermissions {
       `$JS.ACK.*.*.${stream}.${name}.>`,
     ]),
   ];
-  const subscribe = {
-    allow: [`${inbox}.>`, ...hears, ...serves, ...(serves.length > 0 ? services : [])],
-  };
-  return {
-    publish: { allow },
-    subscribe,
-    ...(serves.length === 0 ? {} : { allow_responses: { max: 1, expires: answerWithin } }),
-  };
 }
 
 /**

@@ -51,7 +51,12 @@ export function createConsole(deps: ConsoleDeps, config: ConsoleConfig): Console
   const desk = new ConsoleDesk(deps, config);
   return {
     async run(stop) {
-      await Promise.all([desk.followState(stop), desk.followDecisions(stop), desk.measure(stop), desk.tell(stop)]);
+      await Promise.all([
+        desk.followState(stop),
+        desk.followDecisions(stop),
+        desk.measure(stop),
+        desk.tell(stop),
+      ]);
     },
     // While the bus is away the page still has something to say, so it must stay reachable.
     ready: () => ({ mirror: desk.hasRead }),

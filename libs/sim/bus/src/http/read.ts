@@ -129,7 +129,11 @@ class BusReader implements Bus {
   }
 
   async lagOf({ stream, name, filter }: QueueName): Promise<QueueLag | undefined> {
-    const query = new URLSearchParams({ stream, name, ...(filter === undefined ? {} : { filter }) });
+    const query = new URLSearchParams({
+      stream,
+      name,
+      ...(filter === undefined ? {} : { filter }),
+    });
     const response = await this.#get(`/lag?${query.toString()}`);
     return (JSON.parse(await textOf(response)) as { lag?: QueueLag }).lag;
   }

@@ -41,7 +41,8 @@ async function answer(bus: Bus, request: IncomingMessage, response: ServerRespon
         message: 'the in-process bus can only be read from outside',
       });
     else if (pathname === '/position') reply(response, 200, await bus.position(stream));
-    else if (pathname === '/lag') reply(response, 200, { lag: await bus.lagOf(queueOf(searchParams)) });
+    else if (pathname === '/lag')
+      reply(response, 200, { lag: await bus.lagOf(queueOf(searchParams)) });
     else if (pathname === '/follow')
       await follow(
         bus,
