@@ -19,7 +19,7 @@ export type BusFlags = {
 /** The bus that the flags, and else the environment, name. */
 export const busRequestOf = (flags: BusFlags, environment: Environment): BusRequest => ({
   cluster: flags.cluster,
-  nats: flags.nats ?? environment['NATS_URL'],
+  nats: flags.nats ?? (environment['NATS_URL'] || undefined),
   secrets: {
     natsCredentials: flags.natsCredentials ?? environment['NATS_CREDENTIALS'] ?? '',
     natsCa: flags.natsCa ?? environment['NATS_CA'] ?? '',

@@ -7,6 +7,7 @@ import {
 } from '@dovetail/core-scheduling/sizing';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
+import { sentence } from '../layout/sentence.js';
 import { readVersions } from '../simulate/read-kinds.js';
 import type { OutputFormat, SimulateRequest } from '../simulate/run.js';
 import { terminal } from '../terminal.js';
@@ -132,20 +133,9 @@ const requestWithin = (budgetMs: number, flags: Flags): SimulateRequest => ({
   minValues: flags.minValues === 'best-effort' ? 'BestEffort' : 'Strict',
 });
 
-/** Words in lines of at most 110 characters. */
-function wrapped(words: readonly string[]): string {
-  const lines = [''];
-  for (const word of words) {
-    const line = lines.at(-1) ?? '';
-    if (line.length + word.length > 110) lines.push(word);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return lines.join('\n');
-}
-
 const examples = `
 Reads these kinds, and names the others. A CronJob counts as one run. Needs no cluster, no AWS account and no network.
-${wrapped([...readVersions.keys()].sort())}
+${sentence([...readVersions.keys()].sort().join(' '), { width: 111 })}
 
 Examples:
   $ dovetail simulate -f examples/web

@@ -1,6 +1,7 @@
 import { periodText } from '@dovetail/core-fleet/words';
 
 import { columns, type Layout } from '../layout/columns.js';
+import { sentence } from '../layout/sentence.js';
 
 /** The name and version of the form of `dovetail explain node … -o json`. It only gains fields. */
 const explanationSchema = 'dovetail.sh/explain-node/v1';
@@ -17,6 +18,7 @@ export type Explanation = {
   readonly claim: string;
   readonly pool: string;
   readonly priceMicrosPerHour: number;
+  readonly priceEstimated?: boolean;
   /** The trace in which the node was launched, if its launcher traces. */
   readonly traceId?: string;
   readonly outcome: string;
@@ -50,15 +52,17 @@ const header = ['ABOUT', 'ANSWER', 'WHEN', 'REASON'] as const;
 export function tableOf(explanation: Explanation, nowMs: number, layout: Layout = {}): string {
   const { node, claim, pool, priceMicrosPerHour, outcome, summary, answers, traceId } = explanation;
   const verb = { goes: 'goes', due: 'may go now', later: 'stays for now' }[outcome] ?? 'stays';
-  const price = priceMicrosPerHour > 0 ? `, $${(priceMicrosPerHour / 1e6).toFixed(4)}/h` : '';
-  const rows = answers.flatMap(({ about, outcome: answer, dueMs, reasons, heldBy = [] }) =>
+  const about = explanation.priceEstimated === true ? '~' : '';
+  const price =
+    priceMicrosPerHour > 0 ? `, ${about}$${(priceMicrosPerHour / 1e6).toFixed(4)}/h` : '';
+  const rows = answers.flatMap(({ about: subject, outcome: answer, dueMs, reasons, heldBy = [] }) =>
     [...onceEach(reasons), ...onceEach(heldBy).map(heldText)].map((message, index) =>
-      index === 0 ? [about, answer, timeOf(dueMs, nowMs), message] : ['', '', '', message],
+      index === 0 ? [subject, answer, timeOf(dueMs, nowMs), message] : ['', '', '', message],
     ),
   );
   const head = `${node ?? 'no node yet'} (NodeClaim ${claim}, ${pool}${price}) ${verb}: ${summary}`;
   const traced = traceId === undefined ? '' : `launched in trace ${traceId}\n`;
-  return `${head}\n${traced}\n${columns(header, rows, layout)}`;
+  return `${sentence(head, layout)}\n${traced}\n${columns(header, rows, layout)}`;
 }
 
 /**

@@ -59,6 +59,9 @@ const explanation = {
   ],
 };
 
+test('an estimated price has its sign', () =>
+  expect(tableOf({ ...explanation, priceEstimated: true }, 0)).toMatch(/~\$0\.0960\/h/));
+
 test('a node is explained in a sentence and a table', async () => {
   const { url, asked } = await reaper(200, explanation);
   const { code, out } = await run(url, 'table', 'a/b');

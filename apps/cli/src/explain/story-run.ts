@@ -50,6 +50,13 @@ export async function runStory(request: StoryRequest, output: Streams): Promise<
     );
     return explainExitCodes.notFound;
   }
+  const ids = teller.ambiguous();
+  if (ids.length > 0) {
+    output.err(
+      `${name} is the beginning of ${String(ids.length)} decisions: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}; write more of one\n`,
+    );
+    return explainExitCodes.notFound;
+  }
   output.out(
     request.output === 'json' ? storyJson(story) : storyText(story, labNowMs(), request.layout),
   );

@@ -3,6 +3,7 @@ import { periodText } from '@dovetail/core-fleet/words';
 import { decisionWords } from '@dovetail/service-kit';
 
 import { columns, type Layout } from '../layout/columns.js';
+import { sentence } from '../layout/sentence.js';
 import { alternativesOf, reasonsOf, type Story } from './story.js';
 
 /** The name and version of the form of `dovetail explain pod … -o json`. It only gains fields. */
@@ -13,7 +14,7 @@ const dollars = (micros: number): string => `$${(micros / 1e6).toFixed(4)}/h`;
 /** A story for people. Only a terminal gives a width. */
 export function storyText(story: Story, nowMs: number, layout: Layout): string {
   return [
-    headline(story, nowMs),
+    headline(story, nowMs, layout),
     reasonsText(story, layout),
     alternativesText(story, layout),
     factsText(story),
@@ -23,12 +24,14 @@ export function storyText(story: Story, nowMs: number, layout: Layout): string {
     .join('\n');
 }
 
-function headline(story: Story, nowMs: number): string {
+function headline(story: Story, nowMs: number, layout: Layout): string {
   const { kind, name, decisive } = story;
   const { source, atMs, id, traceId } = decisive;
   const when = `${periodText(Math.max(0, nowMs - atMs))} ago`;
   const of = kind === 'decision' ? decisive.kind : `${kind} ${name}`;
-  return `${of}: ${decisive.summary}\n${decisive.kind} by ${source}, ${when}${priceText(story)}; decision ${id}${traceId === undefined ? '' : `; trace ${traceId}`}\n`;
+  const trace = traceId === undefined ? '' : `; trace ${traceId}`;
+  const told = `${decisive.kind} by ${source}, ${when}${priceText(story)}; decision ${id}${trace}`;
+  return `${sentence(`${of}: ${decisive.summary}`, layout)}\n${sentence(told, layout)}\n`;
 }
 
 /** The price, and how far it may be above the least possible one. */
@@ -52,7 +55,7 @@ function reasonsText(story: Story, layout: Layout): string {
     message,
   ]);
   const remedies = [...new Set(reasons.flatMap(({ remedy }) => remedy ?? []))];
-  return `REASONS\n${columns(['SAID BY', 'POOL', 'STEP', 'FELL OUT', 'WHY'], rows, layout)}${remedies.map((one) => `remedy: ${one}\n`).join('')}`;
+  return `REASONS\n${columns(['SAID BY', 'POOL', 'STEP', 'FELL OUT', 'WHY'], rows, layout)}${remedies.map((one) => `${sentence(`remedy: ${one}`, layout)}\n`).join('')}`;
 }
 
 const zonePattern = / ?\b[a-z]{2}(?:-[a-z]+)+-\d[a-z]\b/;

@@ -159,3 +159,24 @@ test('JSON names its schema and has every field of each decision', () => {
     history: [{ id: 'plan/p1' }, { id: 'admit/p1', claimName: 'default-1' }],
   });
 });
+
+test('the beginning of several decisions is ambiguous, and the whole id of one is not', () => {
+  const told = (name: string): readonly string[] => {
+    const teller = new StoryTeller('decision', name);
+    for (const id of ['plan/1', 'plan/12', 'admit/1']) teller.take(decision({ id }));
+    return teller.ambiguous();
+  };
+  expect(told('plan/')).toEqual(['plan/1', 'plan/12']);
+  expect(told('plan/1')).toEqual([]);
+  expect(told('admit')).toEqual([]);
+});
+
+test('its sentences break between words where the terminal ends', () => {
+  const told = { ...plan, summary: 'one '.repeat(30).trim() };
+  const teller = new StoryTeller('decision', told.id);
+  teller.take(told);
+  const story = teller.story();
+  const lines = story === undefined ? [] : storyText(story, nowMs, { width: 60 }).split('\n');
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(60);
+  expect(lines.filter((line) => line.startsWith('one one'))).toHaveLength(2);
+});

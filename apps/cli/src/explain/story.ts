@@ -56,6 +56,13 @@ export class StoryTeller {
     return this.#kind !== 'pool' || concernsPool(decision, poolName(this.#name));
   }
 
+  /** The ids of decisions that begin with the name, if they are several and none is the name. */
+  ambiguous(): readonly string[] {
+    const ids = [...new Set(this.#taken.map(({ id }) => id))];
+    if (this.#kind !== 'decision' || ids.length < 2 || ids.includes(this.#name)) return [];
+    return ids.toSorted(compareText);
+  }
+
   /** The story; undefined: no kept decision is about the object. */
   story(): Story | undefined {
     const all = this.#taken.toSorted((a, b) => a.atMs - b.atMs || compareText(a.id, b.id));

@@ -1,6 +1,7 @@
 import { connectNats, type NatsOptions, type SecretFiles, secretsOf } from '@dovetail/adapter-nats';
 import { inboxOf } from '@dovetail/contracts';
 import { type Bus, type BusError, type Log, messageOf } from '@dovetail/core-ports';
+import { natsServers } from '@dovetail/runtime';
 import { isBusReaderUrl, readBus } from '@dovetail/sim-bus';
 
 import { labAddress, labFiles } from '../lab/addresses.js';
@@ -37,6 +38,11 @@ export function natsOptions(
   const servers = (request.nats ?? labAddress('nats') ?? 'nats://127.0.0.1:4222')
     .split(',')
     .map((server) => server.trim());
+  const fault = addressFault(servers);
+  if (fault !== undefined) {
+    output.err(`--nats (or NATS_URL) is "${request.nats ?? ''}": ${fault}\n`);
+    return undefined;
+  }
   try {
     return {
       servers,
@@ -50,6 +56,18 @@ export function natsOptions(
       `--nats-credentials ${request.secrets.natsCredentials}: ${messageOf(error)}; give the path of a .creds file or of an NKey seed\n`,
     );
     return undefined;
+  }
+}
+
+/** What is wrong with an address, and the remedy. The bus of a lab without NATS has an HTTP one. */
+function addressFault(servers: readonly string[]): string | undefined {
+  const [first = ''] = servers;
+  if (servers.length === 1 && isBusReaderUrl(first) && URL.canParse(first)) return undefined;
+  try {
+    natsServers(servers.join(','));
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
   }
 }
 
@@ -76,6 +94,8 @@ export function remedyOf(
       return `NATS at ${at} runs without JetStream: start it with JetStream enabled`;
     case 'unavailable':
     case 'timeout':
+      if (servers.some(isBusReaderUrl))
+        return `${error.message}: give its address with --nats or NATS_URL`;
       return `NATS at ${at} cannot be reached: give its address with --nats or NATS_URL (make lab starts one, and leaves its address in ${labFiles.nats})`;
     case 'too-large':
     case 'full':

@@ -21,6 +21,8 @@ const told = [
   decision('admit/aaa1/bin-0', 'admit', { planId: 'aaa1', claimName: 'c1' }),
   decision('plan/aaa2', 'plan', { planId: 'aaa2' }),
   decision('disrupt/n1', 'disrupt'),
+  decision('disrupt/n3', 'disrupt', { claimName: 'c1' }),
+  decision('terminate/n3', 'terminate', { claimName: 'c1' }),
   decision('disrupt/n2', 'disrupt', { claimName: 'c1', facts: { command: 'underutilized-1' } }),
   decision('command/underutilized-1/7', 'command', {
     planId: 'bbb1',
@@ -41,7 +43,9 @@ test.each([
   ['that plan by its own id', 'ccc1', ['ccc1'], ''],
   ['two plans', 'plan/aaa', ['aaa1', 'aaa2'], 'is the beginning of 2 plans: aaa1, aaa2'],
   ['none for a decision without one', 'disrupt/n1', [], 'no plan was made for decision disrupt/n1'],
-  ['none for a decision that is not kept', 'x', [], 'none of the 9 kept decisions has the id x'],
+  ['none for the end of an empty node that a plan bought', 'disrupt/n3', [], 'no plan was made'],
+  ['none for the end of its instance', 'terminate/n3', [], 'no plan was made'],
+  ['none for a decision that is not kept', 'x', [], 'none of the 11 kept decisions has the id x'],
 ])('finds %s', (_what, text, plans, why) => {
   const finder = new PlanFinder(text);
   for (const one of told) finder.take(one);

@@ -1,5 +1,14 @@
 import type { Decision } from '@dovetail/contracts';
 
+/** The decisions about what a plan bought. Others about a claim are about its end. */
+const buying: ReadonlySet<Decision['kind']> = new Set([
+  'admit',
+  'launch',
+  'launch-failed',
+  'register',
+  'initialize',
+]);
+
 /** The decisions whose id, or whose plan's id, begins with some text, and their plans. */
 export class PlanFinder {
   readonly #text: string;
@@ -28,13 +37,16 @@ export class PlanFinder {
   }
 
   /**
-   * The plans of these decisions. A decision about a claim has the plan that bought the claim. One
+   * The plans of these decisions. The launch of a claim has the plan that bought the claim. What is
    * about a command, its nodes or what it buys has the plan that the command was judged by.
    */
   plans(): readonly string[] {
     const plans = [...this.#found.values()].flatMap(
-      ({ planId, claimName = '', facts: { command = '' } }) =>
-        planId ?? this.#ofCommands.get(command) ?? this.#ofClaims.get(claimName) ?? [],
+      ({ kind, planId, claimName = '', facts: { command = '' } }) =>
+        planId ??
+        this.#ofCommands.get(command) ??
+        (buying.has(kind) ? this.#ofClaims.get(claimName) : undefined) ??
+        [],
     );
     return [...new Set(plans.map((planId) => this.#ofCommands.get(planId) ?? planId))];
   }

@@ -25,7 +25,8 @@ type FileCredentials = Extract<NatsCredentials, { readonly kind: 'nkey' | 'creds
 
 function readCredentials(path: string): FileCredentials {
   const text = readFileSync(path, 'utf8');
-  return /^SU[A-Z2-7]+$/.test(text.trim())
-    ? { kind: 'nkey', seed: text.trim() }
-    : { kind: 'creds', text };
+  if (/^SU[A-Z2-7]+$/.test(text.trim())) return { kind: 'nkey', seed: text.trim() };
+  if (!text.includes('BEGIN NATS USER JWT'))
+    throw new Error('it holds neither the seed of an NKey nor the text of a .creds file');
+  return { kind: 'creds', text };
 }

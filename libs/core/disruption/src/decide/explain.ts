@@ -1,4 +1,4 @@
-import { annotations, type DisruptionReason, poolKey } from '@dovetail/core-api';
+import { annotations, type DisruptionReason, nodePriceOf, poolKey } from '@dovetail/core-api';
 
 import { causeOf, causes } from '../causes/cause.js';
 import type { CauseFacts, Due, Standing } from '../causes/standing.js';
@@ -32,6 +32,8 @@ export type NodeExplanation = {
   readonly pool: string;
   /** 0 if it is unknown. */
   readonly priceMicrosPerHour: number;
+  /** Whether the price is estimated, as the record of the launch says. Absent: it is not. */
+  readonly priceEstimated?: true;
   readonly outcome: ExplainedOutcome;
   /** The decisive reason in a sentence. */
   readonly summary: string;
@@ -70,6 +72,7 @@ export function explainNode(view: NodeView, options: ExplainOptions): NodeExplan
     claim: claim.name,
     pool: poolKey(claim.pool),
     priceMicrosPerHour: priceOf(view),
+    ...(nodePriceOf(claim)?.priceEstimated === true ? { priceEstimated: true } : {}),
     outcome,
     summary,
     answers,

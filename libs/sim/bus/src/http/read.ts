@@ -45,7 +45,10 @@ class BusReader implements Bus {
 
   async position(stream: string): Promise<StreamExtent> {
     const response = await this.#get(`/position?${new URLSearchParams({ stream }).toString()}`);
-    return JSON.parse(await textOf(response)) as StreamExtent;
+    const extent = await this.#answer<StreamExtent>(response);
+    const { incarnation, firstSequence = 1, lastSequence } = extent;
+    if (incarnation === undefined || lastSequence === undefined) throw this.#noBus();
+    return { incarnation, firstSequence, lastSequence };
   }
 
   async *follow(
@@ -105,11 +108,23 @@ class BusReader implements Bus {
     });
     this.#connected = true;
     if (response.statusCode === 200) return response;
-    const { code, message } = JSON.parse(await textOf(response)) as {
-      code: BusErrorCode;
-      message: string;
-    };
+    const { code, message } = await this.#answer<{ code: BusErrorCode; message: string }>(response);
+    if (typeof code !== 'string' || typeof message !== 'string') throw this.#noBus();
     throw new BusError(code, message);
+  }
+
+  /** The parts of an answer, none of which is sure to be there. */
+  async #answer<T>(response: IncomingMessage): Promise<Partial<T>> {
+    const text = await textOf(response);
+    try {
+      return (JSON.parse(text) ?? {}) as Partial<T>;
+    } catch {
+      throw this.#noBus();
+    }
+  }
+
+  #noBus(): BusError {
+    return new BusError('unavailable', `${this.#url} answers, but it is not the bus of a lab`);
   }
 
   ensureStreams(): Promise<void> {
@@ -135,7 +150,7 @@ class BusReader implements Bus {
       ...(filter === undefined ? {} : { filter }),
     });
     const response = await this.#get(`/lag?${query.toString()}`);
-    return (JSON.parse(await textOf(response)) as { lag?: QueueLag }).lag;
+    return (await this.#answer<{ lag?: QueueLag }>(response)).lag;
   }
 
   bytesOf(): Promise<number> {
