@@ -12,6 +12,7 @@ import {
   started,
   tainted,
 } from './testing/current-cluster.js';
+import type { Replacements } from './testing/replacements.js';
 
 const replacing = { config: { consolidation: 'replace' } } as const;
 const cheaper = { afterMs: 0, priceMicrosPerHour: 60_000 } as const;
@@ -132,3 +133,42 @@ test.each(['none', 'replace'] as const)(
     expect(followed.toSorted()).toEqual(['DOVETAIL_CATALOG_lab', 'DOVETAIL_STATE_lab']);
   },
 );
+
+describe('a search that found nothing is made again', () => {
+  /** The what-ifs that are asked in so many hours at rest. */
+  async function asked(solver: Replacements, hours: number): Promise<number> {
+    const before = solver.requests.length;
+    for (let hour = 0; hour < hours; hour += 1) await cluster.pass(3_600, () => false, 10_000);
+    return solver.requests.length - before;
+  }
+  const rising = { afterMs: 0, priceMicrosPerHour: 200_000 } as const;
+
+  test('less and less often while nothing changes, and at once when a price does', async () => {
+    await launchedAt('0.0960');
+    await nowAt(96_000);
+    const solver = replacements(rising);
+    reap(replacing);
+    await cluster.pass(120);
+    expect(await asked(solver, 2)).toBeLessThanOrEqual(5);
+    expect(await asked(solver, 12)).toBeLessThanOrEqual(12);
+    const before = solver.requests.length;
+    await nowAt(97_000, '2');
+    await cluster.pass(30);
+    expect(solver.requests.length).toBeGreaterThan(before);
+  });
+
+  test('every five minutes where budgets begin and end by the clock', async () => {
+    await started({
+      consolidationPolicy: 'WhenEmptyOrUnderutilized',
+      consolidateAfter: '5s',
+      budgets: [{ nodes: '100%' }, { nodes: '0', schedule: '0 9 * * *', duration: '1h' }],
+    });
+    await cluster.node('n1', { cpu: '2' });
+    await cluster.scale('web', 2);
+    await cluster.pass(1);
+    const solver = replacements(rising);
+    reap(replacing);
+    await cluster.pass(120);
+    expect(await asked(solver, 1)).toBeGreaterThanOrEqual(10);
+  });
+});

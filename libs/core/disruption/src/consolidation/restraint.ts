@@ -121,6 +121,20 @@ function movesThatCount(
   return moved !== undefined && nowMs - moved.atMs < movePauseMs ? moved : undefined;
 }
 
+/** When the first pause of these claims ends. Infinity: none has one. */
+export function pauseEndsMs(
+  claims: Iterable<Pick<NodeClaim, 'annotations' | 'createdMs'>>,
+  restraint: Restraint,
+): number {
+  let firstMs = Infinity;
+  for (const claim of claims) {
+    const boughtMs = wasBoughtLately(claim, restraint) ? claim.createdMs : Infinity;
+    const movedMs = movesThatCount(claim, restraint)?.atMs ?? Infinity;
+    firstMs = Math.min(firstMs, Math.min(boughtMs, movedMs) + restraint.movePauseMs);
+  }
+  return firstMs;
+}
+
 const latestOf = (moves: readonly MovedHere[]): number =>
   Math.max(...moves.map(({ atMs }) => atMs));
 

@@ -18,7 +18,7 @@ import { countOutdated, countTimeout } from '../retire/disruption-counts.js';
 import type { Retirer } from '../retire/retirer.js';
 import { placesOf } from '../retire/under-used.js';
 import { judgeLive } from './judging.js';
-import { markDestinations } from './moved-pods.js';
+import { markDestinations, nextPauseEndMs } from './moved-pods.js';
 import { isNews } from './news.js';
 import { type NextProposed, SearchedCommands } from './searched.js';
 import { type Proposed, sameAmong, searchTogether } from './together.js';
@@ -31,8 +31,16 @@ const consolidationTurn: LoopTurn = {
   what: 'looking for under-used nodes failed',
 };
 
-/** Prices, budgets and solvers change without a change of the cluster (Karpenter: 5 min). */
-const idleMsMax = 300_000;
+/** Budgets that begin and end by the clock are looked at so often (Karpenter: everything is). */
+const windowMs = 300_000;
+/**
+ * Solvers change without a change of the cluster, and offerings that were avoided come back. So a
+ * search that found nothing is made again, after twice the time each time.
+ */
+const idleMs = { first: 300_000, most: 3_600_000 };
+
+/** What a search rests on, counted: changes of the cluster, and of the prices. */
+type Counts = { readonly changes: number; readonly prices: number };
 
 /**
  * Consolidation: looks for commands that give up under-used nodes whose pods fit on others, or on
@@ -49,8 +57,11 @@ export class Consolidations {
   readonly #looked = new Set<string>();
   /** Counts the changes of the cluster that may make a command possible. */
   #changes = 0;
-  /** A whole round found nothing: nothing is searched until the count moves, or until the time. */
-  #idle = { changes: -1, untilMs: 0 };
+  /**
+   * A whole round found nothing: nothing is searched until the counts of changes and of prices
+   * move, or until the time.
+   */
+  #idle = { changes: -1, prices: -1, untilMs: 0, forMs: idleMs.first };
   #last: Candidates | undefined;
   /** Why the last look left a node, by the UID of its claim. */
   readonly #said = new Map<string, DisruptionNote>();
@@ -95,16 +106,31 @@ export class Consolidations {
 
   async #consolidate(stop: StopSignal): Promise<void> {
     const { clock } = this.#context.deps;
-    const [startMs, changes] = [clock.nowMs(), this.#changes];
-    if (changes === this.#idle.changes && startMs < this.#idle.untilMs) return;
+    const startMs = clock.nowMs();
+    const counts = { changes: this.#changes, prices: this.#context.cluster.prices.revision };
+    if (this.#isAsBefore(counts) && startMs < this.#idle.untilMs) return;
     const found = (this.#last = await this.#findInTurns(stop));
     const { stays, exhausted, nextDueMs = Infinity } = found;
     for (const { view, notes } of stays) tellStays(this.#context.events, view, at(notes, 0));
     for (const { pool, note } of exhausted) tellExhausted(this.#context.events, pool, note);
     const next = await this.#next(found, stop);
     if (next.kind === 'commands') return this.#carryOut(next.proposed, stop);
-    if (next.kind === 'nothing')
-      this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
+    if (next.kind === 'nothing') this.#rest(counts, startMs, nextDueMs);
+  }
+
+  #isAsBefore({ changes, prices }: Counts): boolean {
+    return changes === this.#idle.changes && prices === this.#idle.prices;
+  }
+
+  #rest(counts: Counts, startMs: number, nextDueMs: number): void {
+    const hasWindows = [...this.#context.cluster.pools.values()].some(({ disruption }) =>
+      disruption.budgets.some(({ schedule }) => schedule !== undefined),
+    );
+    const longerMs = Math.min(2 * this.#idle.forMs, idleMs.most);
+    const forMs = this.#isAsBefore(counts) ? longerMs : idleMs.first;
+    const untilMs = startMs + (hasWindows ? Math.min(windowMs, forMs) : forMs);
+    const pausedMs = nextPauseEndMs(this.#context);
+    this.#idle = { ...counts, forMs, untilMs: Math.min(nextDueMs, pausedMs, untilMs) };
   }
 
   /**

@@ -3,6 +3,7 @@ import {
   destinationsOf,
   type DisruptionNote,
   movedHereBy,
+  pauseEndsMs,
   type Restraint,
   restraintOn,
 } from '@dovetail/core-disruption';
@@ -14,6 +15,10 @@ const restraintNow = ({ config, deps }: ReaperContext): Restraint => ({
   movePauseMs: config.disruption.movePauseMs,
   nowMs: deps.clock.nowMs(),
 });
+
+/** When a pause of pods that a command has moved ends next. Infinity: none is under way. */
+export const nextPauseEndMs = (context: ReaperContext): number =>
+  pauseEndsMs(context.cluster.claims.values(), restraintNow(context));
 
 /** Why a command would move pods again that a command has just moved; undefined: it does not. */
 export function movedTooSoon(context: ReaperContext, command: Command): DisruptionNote | undefined {
