@@ -49,6 +49,8 @@ describe('an under-used node', () => {
     expect(cluster.names(nodes)).toEqual(['n2']);
     expect(stateOf(instanceId)).toBe('terminated');
     expect(cluster.workloads.nodesOf('web')).toEqual(['n2']);
+    // Nothing was bought for its pods.
+    expect(cluster.events('DisruptionLaunching')).toEqual([]);
     expect(commits(solver)).toMatchObject([
       { maxPriceMicrosPerHour: 0, withoutNodes: ['n1'], commit: { reason: 'underutilized' } },
     ]);

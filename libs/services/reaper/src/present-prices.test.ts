@@ -30,11 +30,15 @@ async function launchedAt(price: string | undefined): Promise<void> {
   await cluster.pass(1);
 }
 
-/** The launcher publishes a catalog in which the node's offering has this price. */
-async function nowAt(priceMicrosPerHour: number, revision = '1'): Promise<void> {
+/** The launcher publishes a catalog with this price of the node's type, in its zone or another. */
+async function nowAt(priceMicrosPerHour: number, revision = '1', zone = ''): Promise<void> {
   const held = cluster.find(kubeResources.nodes, 'n1')?.metadata.labels ?? {};
   const type = plainTypeValue(held[labels.instanceType] ?? '', 2_000);
-  const offering = offeringValue(held[labels.zone] ?? '', 'on-demand', priceMicrosPerHour);
+  const offering = offeringValue(
+    zone || (held[labels.zone] ?? ''),
+    'on-demand',
+    priceMicrosPerHour,
+  );
   await publishClassCatalog(
     cluster.channelOf('launcher'),
     { classUid: 'class', revision, instanceTypes: [{ ...type, offerings: [offering] }] },
@@ -66,12 +70,23 @@ describe('a node is judged by what it costs now', () => {
     const solver = replacements({ ...cheaper, admitsCommands: false });
     reap(replacing);
     expect(await cluster.pass(60, () => solver.plans.length === 1, 500)).toBe(true);
+    await cluster.pass(2);
+    expect(cluster.events('DisruptionLaunching')).toEqual(['Launching replacements for n1']);
     const [plan] = solver.plans;
     expect(plan?.cause).toMatchObject({ nodeName: 'n1', reason: 'underutilized' });
     const caps = plan?.plan.newNodes.flatMap(({ options }) =>
       options.map(({ priceMicrosPerHour }) => priceMicrosPerHour),
     );
     expect(Math.max(...(caps ?? [Infinity]))).toBeLessThan(192_000);
+  });
+
+  test('so one whose zone no class selects any more has no price, and its launch tells none', async () => {
+    await launchedAt('9.999999');
+    await nowAt(192_000, '1', 'us-west-2z');
+    const solver = replacements(cheaper);
+    reap(replacing);
+    await cluster.pass(60);
+    expect([tainted('n1'), solver.plans]).toEqual([false, []]);
   });
 
   test('and by the newest price, once the launcher has read prices again', async () => {
@@ -82,8 +97,7 @@ describe('a node is judged by what it costs now', () => {
     await cluster.pass(60);
     expect(solver.plans).toEqual([]);
     await nowAt(192_000, '2');
-    // A look without a find rests for five minutes, unless the cluster changes.
-    expect(await cluster.pass(330, () => solver.plans.length === 1, 1_000)).toBe(true);
+    expect(await cluster.pass(30, () => solver.plans.length === 1, 1_000)).toBe(true);
   });
 });
 

@@ -85,3 +85,25 @@ test('each pod is evicted once, though the watch of pods is behind', async () =>
   expect(evicted.length).toBeGreaterThan(1);
   expect(evicted).toHaveLength(new Set(evicted).size);
 });
+
+test('each pod of a node out of time is deleted and counted once, though the watch is behind', async () => {
+  await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+  await cluster.node('n1', { cpu: '8', terminationGracePeriodMs: 5_000 });
+  const annotations = { 'karpenter.sh/do-not-disrupt': 'true' };
+  for (const name of ['a', 'b']) await cluster.pod(name, name, { annotations });
+  await cluster.pass(5);
+  const deleted: string[] = [];
+  const kube = Object.assign(lagging(cluster.kube, kubeResources.pods, 4_000), {
+    delete: ((ref, preconditions) => {
+      if (ref.resource === kubeResources.pods) deleted.push(ref.name);
+      return cluster.kube.delete(ref, preconditions);
+    }) satisfies KubeApi['delete'],
+  });
+  reap({ kube });
+  await cluster.pass(60);
+  await cluster.kube.delete({ resource: kubeResources.nodeClaims, name: 'claim-n1' });
+  expect(await cluster.pass(240, gone('claim-n1'))).toBe(true);
+  expect(deleted.toSorted()).toEqual(['a', 'b']);
+  const reason = { reason: 'deleted' };
+  expect(cluster.metrics.value('karpenter_pods_drained_total', reason)).toBe(2);
+});

@@ -7,8 +7,13 @@ import type { UnhealthyCondition } from '../facts/unhealthy.js';
 import type { EligibilityOptions } from '../rules/eligibility.js';
 import type { HealthCensus } from '../rules/repair-brake.js';
 
+const askingCauses = ['drifted', 'unhealthy'] as const satisfies readonly RetirementCause[];
 /** A cause that asks a solver for the places of a node's pods before it begins. */
-export type AskingCause = Extract<RetirementCause, 'drifted' | 'unhealthy'>;
+export type AskingCause = (typeof askingCauses)[number];
+
+/** Whether a cause asks a solver before it begins. */
+export const isAsking = (cause: RetirementCause): cause is AskingCause =>
+  askingCauses.some((one) => one === cause);
 
 /** The health of the nodes, for causes that ask it. */
 type HealthFacts = {

@@ -309,7 +309,11 @@ describe('Spot-to-Spot consolidation of one node', () => {
     }
   });
 
-  test('of several nodes launches any cheaper type', () => {
-    expect(new Set(outcome([node, node], dearer(40), rules)).size).toBe(40);
+  test('of several nodes launches one of the cheapest 15 types, too', () => {
+    expect(new Set(outcome([node, node], dearer(40), rules)).size).toBe(15);
+  });
+
+  test('of several nodes needs no 15 cheaper types', () => {
+    expect(new Set(outcome([node, node], dearer(3), rules)).size).toBe(3);
   });
 });

@@ -141,8 +141,7 @@ function optionsFor(
   const minValues = new MinValues(bin, rules.valuesOfType);
   const lack = lackOf(pinned, minValues, { isSpotToSpot, candidates });
   if (lack !== undefined) return none(lack, before);
-  const isOneForOne = isSpotToSpot && candidates.length === 1;
-  return { kind: 'kept', options: isOneForOne ? cheapestTypes(pinned, minValues) : pinned };
+  return { kind: 'kept', options: isSpotToSpot ? cheapestTypes(pinned, minValues) : pinned };
 }
 
 /** The options of a bin, without those of types that are not to be bought now. */
@@ -152,8 +151,8 @@ const offeredIn = ({ options, pool }: NewNode, { isLeftOut }: ReplacementRules) 
 /**
  * The options of as many of the cheapest types as must be cheaper, or as `minValues` asks for. One
  * of them is launched, and can never be the next with so many cheaper ones: else EC2, which takes
- * the deepest pool, would sell a dear one, and the next command would move its pods on (Karpenter's
- * rule).
+ * the deepest pool, would sell a dear one, and the next command would move its pods on. Karpenter
+ * does so where one node is replaced, and leaves several to the next command.
  */
 function cheapestTypes(options: readonly BinOption[], minValues: MinValues): readonly BinOption[] {
   const dearest = new Map<string, number>();

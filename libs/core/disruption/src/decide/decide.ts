@@ -3,7 +3,13 @@ import { compareText, isReschedulable } from '@dovetail/core-kube-model';
 
 import { type Cause, causeOf, causes } from '../causes/cause.js';
 import { type EmptyMarks, emptyMarks } from '../causes/emptiness.js';
-import type { AskingCause, CauseFacts, Due, Standing } from '../causes/standing.js';
+import {
+  type AskingCause,
+  type CauseFacts,
+  type Due,
+  isAsking,
+  type Standing,
+} from '../causes/standing.js';
 import type { DisruptionNote } from '../facts/refusal.js';
 import type { RetirementCause } from '../facts/retirement-record.js';
 import { isEnding, isInitialized, type NodeView } from '../facts/view.js';
@@ -192,9 +198,6 @@ class Gathered {
     found.push({ view, due });
   }
 }
-
-const isAsking = (cause: RetirementCause): cause is AskingCause =>
-  cause === 'drifted' || cause === 'unhealthy';
 
 /** Lets nodes go as far as their pools' budgets and the paces of their causes allow. */
 class Going {

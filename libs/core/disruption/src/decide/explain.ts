@@ -124,12 +124,12 @@ function holdsOf(
   const { takesOver, budget, begunBy } = causeOf({ cause, ...record });
   if (givenUp !== undefined && !takesOver) return [givenUp];
   if (held.length > 0) return held;
-  const further = [
-    left,
-    begunBy === 'search' ? notWorthwhile(view, views) : undefined,
-    paceHold(cause, view, views, nowMs),
-    budget === undefined ? undefined : budgetHold(view, budget, account),
-  ];
+  const ofBudget = budget === undefined ? undefined : budgetHold(view, budget, account);
+  // A search looks at no node that no budget lets go, so what it said of one may be old.
+  const further =
+    begunBy === 'search'
+      ? [ofBudget, left, notWorthwhile(view, views)]
+      : [left, paceHold(cause, view, views, nowMs), ofBudget];
   return further.filter((one) => one !== undefined).slice(0, 1);
 }
 

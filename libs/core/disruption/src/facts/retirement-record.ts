@@ -1,8 +1,15 @@
 import { isRecord } from '@dovetail/core-kube-model';
 
+const retirementCauses = [
+  'empty',
+  'expired',
+  'drifted',
+  'interrupted',
+  'unhealthy',
+  'underutilized',
+] as const;
 /** Why a node is retired. */
-export type RetirementCause =
-  'empty' | 'expired' | 'drifted' | 'interrupted' | 'unhealthy' | 'underutilized';
+export type RetirementCause = (typeof retirementCauses)[number];
 
 /**
  * A retirement in progress, as in the annotation `dovetail.sh/retirement` of its Node. It holds all
@@ -54,14 +61,7 @@ export type Retirement = {
   readonly answeredMs?: number;
 };
 
-const causes: readonly string[] = [
-  'empty',
-  'expired',
-  'drifted',
-  'interrupted',
-  'unhealthy',
-  'underutilized',
-] satisfies readonly RetirementCause[];
+const causes: ReadonlySet<unknown> = new Set(retirementCauses);
 const numberFields = ['deadlineMs', 'drainMs', 'askedMs', 'unplaced', 'answeredMs'] as const;
 const textFields = ['detail', 'planId', 'disruption'] as const;
 
@@ -88,8 +88,7 @@ export function parseRetirement(text: string | undefined): Retirement | undefine
   }
   if (!isRecord(value)) return undefined;
   const { cause, atMs } = value;
-  if (typeof cause !== 'string' || !causes.includes(cause) || typeof atMs !== 'number')
-    return undefined;
+  if (!causes.has(cause) || typeof atMs !== 'number') return undefined;
   return {
     cause: cause as RetirementCause,
     atMs,

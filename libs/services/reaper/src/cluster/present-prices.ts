@@ -26,6 +26,11 @@ export class PresentPrices {
     return this.#revision;
   }
 
+  /** Whether any class has said its prices. */
+  get areKnown(): boolean {
+    return this.#prices.size > 0;
+  }
+
   /** Takes in one event of the catalog. */
   apply(event: CatalogEvent): void {
     if (event.kind === 'reset') this.#arriving.clear();

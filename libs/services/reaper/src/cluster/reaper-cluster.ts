@@ -149,7 +149,9 @@ export class ReaperCluster extends Cluster {
 
   #viewFrom(claim: NodeClaim, [node, pool, pods]: Seen): NodeView {
     const lastPodEventMs = this.#lastPodEventMs(claim, pods);
-    const priceMicrosPerHour = this.prices.of({ ...claim.labels, ...node?.labels });
+    // An offering that no class names any more has no present price, and that of its launch is old.
+    const unnamed = this.prices.areKnown ? 0 : undefined;
+    const priceMicrosPerHour = this.prices.of({ ...claim.labels, ...node?.labels }) ?? unnamed;
     return {
       claim: lastPodEventMs === undefined ? claim : { ...claim, lastPodEventMs },
       pods,

@@ -24,6 +24,11 @@ export class Drainer {
    */
   readonly #asked = new Map<string, Wait>();
 
+  /** Pods that were deleted, by UID, and when each is deleted again if the watch shows no end. */
+  readonly #forced = new Map<string, number>();
+  /** Pods that are counted as drained: one that was evicted may be deleted later. */
+  readonly #counted = new Set<string>();
+
   constructor(context: Pick<ReaperContext, 'deps' | 'config' | 'events'>) {
     this.#context = context;
   }
@@ -34,7 +39,9 @@ export class Drainer {
     const due = plan.evict.filter((pod) => (this.#asked.get(pod.uid)?.untilMs ?? 0) <= nowMs);
     await Promise.all([
       ...due.map((pod) => this.#evict(node, pod, drain)),
-      ...plan.force.map((one) => this.#force(one, drain.reason)),
+      ...plan.force
+        .filter(({ pod }) => (this.#forced.get(pod.uid) ?? 0) <= nowMs)
+        .map((one) => this.#force(one, drain.reason)),
     ]);
     for (const note of plan.waitingFor.flatMap((waiting) => waiting.note ?? []))
       this.#recordBlocked(node, note);
@@ -42,7 +49,8 @@ export class Drainer {
 
   /** Forgets the pods that are gone. */
   forget(podExists: (uid: string) => boolean): void {
-    for (const uid of this.#asked.keys()) if (!podExists(uid)) this.#asked.delete(uid);
+    for (const held of [this.#asked, this.#forced, this.#counted])
+      for (const uid of held.keys()) if (!podExists(uid)) held.delete(uid);
   }
 
   async #evict(node: Node, pod: Pod, { reason, deadlineMs }: Drain): Promise<void> {
@@ -67,12 +75,14 @@ export class Drainer {
     return { untilMs: deps.clock.nowMs() + evictionRetryMaxMs, delayMs: evictionRetryMs / 2 };
   }
 
-  #countDrained(reason: string): void {
+  #countDrained({ uid }: Pod, reason: string): void {
+    if (this.#counted.has(uid)) return;
+    this.#counted.add(uid);
     this.#context.deps.metrics.count('karpenter_pods_drained_total', { reason });
   }
 
   #recordEvicted(pod: Pod, reason: string): void {
-    this.#countDrained(reason);
+    this.#countDrained(pod, reason);
     this.#context.events.record({
       about: aboutPod(pod),
       type: 'Normal',
@@ -112,7 +122,8 @@ export class Drainer {
       { resource: kubeResources.pods, namespace, name },
       { uid, gracePeriodSeconds },
     );
-    this.#countDrained(reason);
+    this.#forced.set(uid, this.#untilSeen().untilMs);
+    this.#countDrained(pod, reason);
     this.#context.events.record({
       about: aboutPod(pod),
       type: 'Warning',

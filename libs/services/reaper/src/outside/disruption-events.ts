@@ -1,5 +1,6 @@
 import type { Pool } from '@dovetail/core-api';
 import type { DisruptionNote, NodeView } from '@dovetail/core-disruption';
+import type { Node } from '@dovetail/core-kube-model';
 import {
   aboutClaim,
   aboutNode,
@@ -37,6 +38,12 @@ const type = 'Normal';
 export function tellBlocked(events: Events, view: NodeView, { message }: DisruptionNote): void {
   for (const about of subjectsOf(view))
     events.record({ about, type, reason: 'DisruptionBlocked', message });
+}
+
+/** Tells that nodes are bought for the pods of a node. */
+export function tellLaunching(events: Events, node: Node): void {
+  const message = `Launching replacements for ${node.name}`;
+  events.record({ about: aboutNode(node), type, reason: 'DisruptionLaunching', message });
 }
 
 /** Tells why a node stays although a cause asks for its end. */

@@ -20,7 +20,13 @@ import { channelOf, type ReaperDeps } from '../deps.js';
  * refuses this very request. `unknown`: a solver may have planned all the same.
  */
 export type Asked =
-  | { readonly kind: 'planned'; readonly unplaced: number; readonly planId: string }
+  | {
+      readonly kind: 'planned';
+      readonly unplaced: number;
+      readonly planId: string;
+      /** Whether some of the pods go to nodes that the plan buys. */
+      readonly buys: boolean;
+    }
   | { readonly kind: 'not-taken' }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
   | { readonly kind: 'unknown' };
@@ -272,14 +278,16 @@ function namesOf(together: readonly Moving[]): string {
 }
 
 function tell(together: readonly Waiting[], answer: Exclude<Answer, { kind: 'alone' }>): void {
-  const placed = answer.kind === 'plan' ? placedBy(answer.reply) : new Set<string>();
-  for (const { pods, resolve } of together) {
-    const unplaced = pods.filter(({ uid }) => !placed.has(uid)).length;
-    resolve(
-      answer.kind === 'plan' ? { kind: 'planned', unplaced, planId: answer.reply.planId } : answer,
-    );
-  }
+  for (const { pods, resolve } of together)
+    resolve(answer.kind === 'plan' ? plannedFor(pods, answer.reply) : answer);
 }
 
-const placedBy = ({ plan: { newNodes, placements } }: PlanReply): ReadonlySet<string> =>
-  new Set([...newNodes, ...placements].flatMap(({ podUids }) => podUids));
+function plannedFor(
+  pods: readonly Pod[],
+  { planId, plan: { newNodes, placements } }: PlanReply,
+): Extract<Asked, { kind: 'planned' }> {
+  const onNew = new Set(newNodes.flatMap(({ podUids }) => podUids));
+  const placed = new Set(placements.flatMap(({ podUids }) => podUids));
+  const unplaced = pods.filter(({ uid }) => !onNew.has(uid) && !placed.has(uid)).length;
+  return { kind: 'planned', unplaced, planId, buys: pods.some(({ uid }) => onNew.has(uid)) };
+}

@@ -4,6 +4,7 @@ import { countText } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { channelOf } from '../deps.js';
+import { tellLaunching } from '../outside/disruption-events.js';
 import { commandSince } from '../traced-retirement.js';
 import { decisionOfCommand } from './command-decision.js';
 import { lateNote, type LiveMember } from './members.js';
@@ -74,6 +75,7 @@ export class BegunCommands {
     this.drop(name);
     tellBegun(this.#context, planned);
     if (plan === undefined) return;
+    for (const { view } of candidates) tellLaunching(this.#context.events, view.node);
     const message = `${candidates.map(({ view }) => view.node.name).join(', ')} ${candidates.length === 1 ? 'is' : 'are'} to be replaced by ${countText(command.nodesIn.length, 'cheaper node')}`;
     const about = { command: name, plan: plan.id, nodes: candidates.length };
     deps.log.info('command-published', message, about);

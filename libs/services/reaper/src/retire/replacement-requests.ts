@@ -12,10 +12,10 @@ import {
   type RetirementChange,
 } from '@dovetail/core-disruption';
 import type { Node, Pod } from '@dovetail/core-kube-model';
-import { aboutNode } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { kubeBy, type ReaperDeps } from '../deps.js';
+import { tellLaunching } from '../outside/disruption-events.js';
 import { changeRetirement } from '../outside/node-edits.js';
 import type { Asked } from '../outside/plan-requests.js';
 
@@ -56,12 +56,6 @@ export class ReplacementRequests {
     const { askedMs: lastMs } = view.retirement;
     const retirement = await this.#change(kube, node, asking(askedMs, lastMs));
     if (retirement?.askedMs !== askedMs) return undefined;
-    events.record({
-      about: aboutNode(node),
-      type: 'Normal',
-      reason: 'DisruptionLaunching',
-      message: `Launching replacements for ${node.name}`,
-    });
     const { cause } = retirement;
     const asked = await this.#context.requests.ask({
       node,
@@ -70,6 +64,7 @@ export class ReplacementRequests {
       isUrgent: deadlineMs !== undefined,
       ...(causeOf(retirement).mayBuy ? {} : { priceBelowMicrosPerHour: 0 }),
     });
+    if (asked.kind === 'planned' && asked.buys) tellLaunching(events, node);
     if (asked.kind === 'planned')
       this.#context.cluster.refusedPlans.noteAnswer(node, { askedMs, planId: asked.planId });
     const answer = this.#answerTo(asked, retirement);
