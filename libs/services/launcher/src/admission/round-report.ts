@@ -164,10 +164,15 @@ export class RoundReport {
 
   /**
    * Publishes one decision for the unplaced pods of a plan with equal reasons that it is news of,
-   * and an Event for each unplaced pod. The recorder counts Events that are repeated.
+   * and an Event for each unplaced pod. The recorder counts Events that are repeated. A pod that
+   * runs on a node which is to be replaced waits for nothing: the reaper tells why its node stays.
    */
   #unplaced(plan: TracedPlan): void {
-    const alike = groupBy(plan.plan.unplaced, ({ reasons }) =>
+    const { pods: known } = this.#deps.cluster;
+    const waiting = plan.plan.unplaced.filter(
+      ({ podUid }) => known.get(podUid)?.nodeName === undefined,
+    );
+    const alike = groupBy(waiting, ({ reasons }) =>
       reasons.map((each) => `${each.code}/${each.subject ?? ''}/${each.message}`).join(';'),
     );
     for (const [key, pods] of [...alike].sort(([a], [b]) => compareText(a, b))) {
@@ -175,7 +180,7 @@ export class RoundReport {
       const uids = pods.map(({ podUid }) => podUid);
       this.#tellUnplaced(plan, { uids: this.#told.news(uids, reasons), reasons, key });
       for (const { podUid } of pods) {
-        const pod = this.#deps.cluster.pods.get(podUid);
+        const pod = known.get(podUid);
         if (pod !== undefined)
           this.#deps.events.record({
             about: aboutPod(pod),
