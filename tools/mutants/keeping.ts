@@ -64,7 +64,7 @@ const found: readonly Found[] = [
 const foundInShort: readonly FoundInShort[] = [
   {
     place: `${disruption}/consolidation/replacement.ts`,
-    from: 'isOneForOne ? cheapestTypes(pinned, minValues) : pinned',
+    from: 'isSpotToSpot ? cheapestTypes(pinned, minValues) : pinned',
     to: 'pinned',
     means: 'a Spot node is replaced by any cheaper type, and its pods are moved on soon',
     story: 'and many types are cheaper',

@@ -59,7 +59,7 @@ export function natsOptions(
   }
 }
 
-/** What is wrong with an address, and the remedy. The bus of a lab without NATS has an HTTP one. */
+/** The fault of an address, and its remedy. The bus of a lab without NATS has an HTTP one. */
 function addressFault(servers: readonly string[]): string | undefined {
   const [first = ''] = servers;
   if (servers.length === 1 && isBusReaderUrl(first) && URL.canParse(first)) return undefined;

@@ -39,7 +39,7 @@ const windowMs = 300_000;
  */
 const idleMs = { first: 300_000, most: 3_600_000 };
 
-/** What a search rests on, counted: changes of the cluster, and of the prices. */
+/** The grounds of a search, counted: changes of the cluster, and of the prices. */
 type Counts = { readonly changes: number; readonly prices: number };
 
 /**
