@@ -29,8 +29,12 @@ export async function post(request: PostRequest): Promise<Outcome> {
       signal,
       redirect: 'manual',
     });
-    const answer = await beginningOf(response);
-    if (response.ok) return { kind: 'taken' };
+    if (response.ok) {
+      // The event is taken, whatever becomes of the words.
+      void response.body?.cancel().catch(() => undefined);
+      return { kind: 'taken' };
+    }
+    const answer = await beginningOf(response).catch(() => '');
     const reason = `it answered ${String(response.status)}${answer === '' ? '' : `: ${answer}`}`;
     if (!mayPass(response.status)) return { kind: 'refused', reason: reason + hintOf(response) };
     const waitMs = retryAfterMs(response.headers.get('retry-after'), nowMs);

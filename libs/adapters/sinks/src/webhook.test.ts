@@ -113,6 +113,22 @@ describe('the answer', () => {
     ]);
   });
 
+  test.each([
+    ['never ends', { 'content-length': '100' }],
+    ['cannot be decoded', { 'content-encoding': 'gzip' }],
+  ])('counts by its status though its body %s', async (_what, headers) => {
+    const answered = async (status: number): Promise<unknown> => {
+      receiver.answer = () => ({ status, headers, body: 'x' });
+      const [outcome] = await to({ timeoutMs: 500 }).deliver([parcelOf('1')]);
+      return outcome?.kind;
+    };
+    expect([await answered(200), await answered(404), await answered(503)]).toEqual([
+      'taken',
+      'refused',
+      'again',
+    ]);
+  });
+
   test('of nobody is a failure that tells no secret of the address', async () => {
     await receiver.close();
     const [outcome] = await to({ url: `${url}/secret` }).deliver([parcelOf('1')]);
