@@ -9,6 +9,8 @@ export type ValueRule = {
   readonly to?: readonly string[];
   /** Why it is not taken, or what else to know. */
   readonly note?: string;
+  /** A value that is not taken although others are, and why. */
+  readonly except?: { readonly value: unknown; readonly note: string };
 };
 
 const to = (...targets: readonly string[]): ValueRule => ({ to: targets });
@@ -45,7 +47,14 @@ const pod: Readonly<Record<string, ValueRule>> = {
   terminationGracePeriodSeconds: to('common.terminationGracePeriodSeconds'),
   hostNetwork: { usual: false, to: ['common.hostNetwork'] },
   schedulerName: { usual: 'default-scheduler', to: ['common.schedulerName'] },
-  dnsPolicy: { usual: 'ClusterFirst', to: ['common.dnsPolicy'] },
+  dnsPolicy: {
+    usual: 'ClusterFirst',
+    to: ['common.dnsPolicy'],
+    except: {
+      value: 'Default',
+      note: "left out: the DNS of a node does not know the chart's NATS servers; with nats.url outside the cluster in their place, set common.dnsPolicy",
+    },
+  },
   dnsConfig: to('common.dnsConfig'),
   initContainers: to('common.initContainers'),
   nodeSelector: { usual: { 'kubernetes.io/os': 'linux' }, to: ['common.nodeSelector'] },

@@ -38,6 +38,8 @@ class Converting {
     if (path === 'controller.env') this.#readEnv(value, path);
     else if (rule !== undefined) {
       if (isUsual(value, rule.usual)) return;
+      if (rule.except !== undefined && value === rule.except.value)
+        return this.#note(path, rule.except.note);
       for (const target of rule.to ?? []) this.#put(target, taken(path, value));
       if (rule.note !== undefined) this.#note(path, rule.note);
     } else if (isRecord(value))
