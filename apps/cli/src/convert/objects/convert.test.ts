@@ -217,6 +217,29 @@ describe('objects of v1beta1', () => {
   });
 });
 
+describe('a class of AL2', () => {
+  const shown = async (object: Json, minor: number): Promise<string> => {
+    const { err } = await convert(fileOf(JSON.stringify(object)), {
+      kubernetes: { major: 1, minor },
+    });
+    return err;
+  };
+  const none = 'spec.amiFamily: AL2 has no images for Kubernetes 1.33';
+  test.each([
+    ['AWSNodeTemplate', nodeTemplate({ amiFamily: 'AL2' })],
+    ['EC2NodeClass', betaClass({ amiFamily: 'AL2' })],
+  ])('%s is told that it has no images from Kubernetes 1.33 on', async (_kind, object) => {
+    expect(await shown(object, 33)).toContain(none);
+    expect(await shown(object, 32)).not.toContain('no images');
+  });
+  test.each([
+    ['AWSNodeTemplate', nodeTemplate({ amiFamily: 'AL2', amiSelector: { own: 'yes' } })],
+    ['EC2NodeClass', betaClass({ amiFamily: 'AL2', amiSelectorTerms: [{ id: 'ami-1' }] })],
+  ])('%s with images of its own is not', async (_kind, object) =>
+    expect(await shown(object, 33)).not.toContain('no images'),
+  );
+});
+
 test('each changed field is a comment above its object, and a line on standard error', async () => {
   const { out, err } = await convert(fileOf(JSON.stringify(provisioner({ weight: 3 }))));
   expect(out).toMatch(/^# kind: .*\n(# .*\n)+apiVersion: karpenter.sh\/v1\n/);
