@@ -240,6 +240,42 @@ describe('a class of AL2', () => {
   );
 });
 
+describe('a field that v1 has not', () => {
+  const claim = (status: Json): Json => ({
+    apiVersion: 'karpenter.sh/v1beta1',
+    kind: 'NodeClaim',
+    metadata,
+    spec: { nodeClassRef: { name: 'default' }, requirements: [] },
+    status,
+  });
+  const condition = { type: 'Drifted', status: 'True' };
+  test.each<[string, Json, string, Json]>([
+    [
+      'of a claim',
+      claim({ conditions: [{ ...condition, severity: 'Info' }] }),
+      'status.conditions[0].severity',
+      { status: { conditions: [condition] } },
+    ],
+    [
+      'of a pool',
+      betaPool({ disruption: { consolidationPolicy: 'WhenEmpty', own: 'x' } }),
+      'spec.disruption.own',
+      { spec: { disruption: { consolidationPolicy: 'WhenEmpty' } } },
+    ],
+    [
+      'of a class',
+      betaClass({ metadataOptions: { httpToken: 'required' } }),
+      'spec.metadataOptions.httpToken',
+      { spec: { metadataOptions: { httpPutResponseHopLimit: 2 } } },
+    ],
+  ])('%s is left out and told once', async (_of, given, field, kept) => {
+    const found = await converted(given);
+    expect(textsOf(found, field)).toEqual([expect.stringContaining('left out')]);
+    expect(found.objects[0]).toMatchObject(kept);
+    expect(JSON.stringify(found.objects)).not.toMatch(/severity|"own"|httpToken"/);
+  });
+});
+
 test('each changed field is a comment above its object, and a line on standard error', async () => {
   const { out, err } = await convert(fileOf(JSON.stringify(provisioner({ weight: 3 }))));
   expect(out).toMatch(/^# kind: .*\n(# .*\n)+apiVersion: karpenter.sh\/v1\n/);

@@ -14,6 +14,7 @@ import { isRecord, type Parsed, parsed, type Raw, recordOf } from '@dovetail/cor
 import { InputError } from '../../manifests/input-error.js';
 import { errorAt, type Source, valueOf } from '../../manifests/objects.js';
 import type { Problems } from '../../manifests/problems.js';
+import { withoutUnknownFields } from '../../manifests/unknown-fields.js';
 import { claimOfBeta, classOfBeta, poolOfBeta } from './beta.js';
 import {
   type Cluster,
@@ -182,6 +183,19 @@ async function draftsOf(source: Source, given: Given): Promise<readonly Draft[]>
   });
 }
 
+/** Leaves out what the schema of v1 does not know, such as the severity of older conditions. */
+function dropUnknown(draft: Draft): void {
+  if (draft.notes.length === 0 || !isOfKarpenter(String(draft.object['apiVersion']))) return;
+  const { object, fields } = withoutUnknownFields(draft.object);
+  draft.object = object;
+  for (const { field, meant } of fields)
+    if (!draft.notes.some((note) => note.field === field))
+      draft.notes.push({
+        field,
+        text: `left out: v1 has no such field${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      });
+}
+
 const parsers: Readonly<Record<string, (raw: unknown) => Parsed<unknown>>> = {
   NodePool: nodePoolOf,
   EC2NodeClass: ec2NodeClassOf,
@@ -247,6 +261,7 @@ export async function convertObjects(
   const seen = new Set<string>();
   for (const draft of moveKubelets(drafts)) {
     const good = await problems.reading(() => {
+      dropUnknown(draft);
       check(draft);
       checkSingle(draft, seen);
       return draft;
