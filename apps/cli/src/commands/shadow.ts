@@ -75,11 +75,15 @@ const withFlags = (command: Command, environment: Environment): Command =>
         '--consolidation <mode>',
         "which under-used nodes Dovetail would give up: the reaper's setting CONSOLIDATION",
       )
-        .choices(['none', 'delete', 'replace', 'all'])
+        .choices(['none', 'delete', 'replace', 'all', 'search'])
         .default('all'),
     )
     .option('--for <duration>', 'end after this time (default: at a signal)', duration)
-    .option('--budget <duration>', 'time for improving each plan', duration, budgetMsByDefault)
+    .addOption(
+      new Option('--budget <duration>', 'time for improving each plan')
+        .argParser(duration)
+        .default(budgetMsByDefault, `${String(budgetMsByDefault)}ms`),
+    )
     .addOption(
       new Option('-o, --output <format>', 'how to print')
         .choices(['table', 'json'])
