@@ -57,7 +57,7 @@ function addValues(convert: Command): void {
     .addHelpText('after', valuesExamples)
     .action(async (file: string, flags: { readonly region?: string }) => {
       const { runConvert } = await import('../convert/run.js');
-      process.exitCode = runConvert({ file, ...flags }, terminal);
+      process.exitCode = await runConvert({ file, ...flags }, terminal);
     });
 }
 

@@ -276,6 +276,21 @@ describe('a field that v1 has not', () => {
   });
 });
 
+test('an object of a list is refused at its own line', async () => {
+  const file = fileOf(
+    [
+      'apiVersion: v1',
+      'kind: List',
+      'items:',
+      `- ${JSON.stringify(betaClass())}`,
+      `- ${JSON.stringify(betaPool({}, { requirements: [{ key: 'a' }] }))}`,
+      `- ${JSON.stringify(nodeTemplate())}`,
+    ].join('\n'),
+  );
+  const { err } = await convert(file);
+  expect(err).toMatch(/given\.yaml:5: NodePool default in v1: .*operator/);
+  expect(err).toMatch(/given\.yaml:6: metadata\.name: another object is EC2NodeClass default/);
+});
 test('each changed field is a comment above its object, and a line on standard error', async () => {
   const { out, err } = await convert(fileOf(JSON.stringify(provisioner({ weight: 3 }))));
   expect(out).toMatch(/^# kind: .*\n(# .*\n)+apiVersion: karpenter.sh\/v1\n/);
