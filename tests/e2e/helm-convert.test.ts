@@ -16,6 +16,7 @@ serviceAccount:
 serviceMonitor: { enabled: true, additionalLabels: { release: prometheus } }
 replicas: 3
 hostNetwork: true
+dnsPolicy: Default
 priorityClassName: own
 tolerations: [{ key: own, operator: Exists }]
 nodeSelector: { disk: fast }
@@ -34,6 +35,8 @@ settings:
   vmMemoryOverheadPercent: 0.05
   reservedENIs: "1"
   batchIdleDuration: 2s
+  legacyNodeRepair: true
+  assumeRoleARN: arn:aws:iam::111122223333:role/nodes
   featureGates: { nodeRepair: true, nodeOverlay: true }
 `;
 
@@ -53,7 +56,9 @@ settings:
     const notes = lines.filter((line) => line.startsWith('note: '));
     expect(notes.map((note) => note.split(/[: ]+/)[1])).toEqual([
       'controller.resources',
+      'dnsPolicy',
       'serviceAccount.annotations',
+      'settings.assumeRoleARN',
       'settings.featureGates.nodeOverlay',
     ]);
     const values = lines.filter((line) => !line.startsWith('note: ')).join('\n');
@@ -70,6 +75,8 @@ settings:
       'name: CLUSTER_ENDPOINT, value: "https://10.0.0.1"',
       'name: ISOLATED_VPC, value: "true"',
       'name: RESERVED_ENIS, value: "1"',
+      'name: LEGACY_NODE_REPAIR, value: "true"',
+      'name: ASSUME_ROLE_ARN, value: "arn:aws:iam::111122223333:role/nodes"',
       'name: BATCH_IDLE_DURATION, value: "2s"',
       'value: NodeRepair=true,SpotToSpotConsolidation=false',
       'name: HTTPS_PROXY, value: "http://proxy"',

@@ -42,6 +42,18 @@ const render = rendererOf(helm);
       'nats.server.volumeSize is 1900Mi, less than nats.server.fileStore, 2GB',
     ],
     [
+      'nats.url=,nats.server.enabled=true,common.dnsPolicy=Default',
+      'which does not know the NATS of the cluster, tls://dovetail-nats.dovetail.svc:4222: leave',
+    ],
+    [
+      'nats.url=nats://nats.nats.svc.cluster.local,services.reaper.dnsPolicy=Default',
+      'dnsPolicy of reaper is Default, so that it asks the DNS of its node',
+    ],
+    [
+      'nats.url=nats://nats.nats.svc:4222,services.solver.hostNetwork=true,services.solver.dnsPolicy=ClusterFirst',
+      'dnsPolicy of solver is ClusterFirst in the network of the host',
+    ],
+    [
       'console.enabled=true,console.pagePort=8080',
       'console.pagePort is 8080, the port of its probes and metrics',
     ],
@@ -52,6 +64,11 @@ const render = rendererOf(helm);
   ])('%s is refused by its name', (value, message) =>
     expect(render(value)).rejects.toThrow(message),
   );
+
+  test('the DNS of the node is taken with a NATS that nodes know', () =>
+    expect(render('common.dnsPolicy=Default', 'nats.url=nats://10.0.0.9:4222')).resolves.toEqual(
+      expect.arrayContaining([expect.objectContaining({ kind: 'Deployment' })]),
+    ));
 
   test.each([
     ['serviceAccount.name=x', 'each service has services.<service>.serviceAccount.name'],

@@ -54,6 +54,11 @@ const onHostname = (service: string) => ({
     expect(spec).not.toHaveProperty('maxUnavailable');
   });
 
+  test('pods that are recreated have no rollingUpdate, which the API would refuse', async () => {
+    const { spec } = await deployment('launcher', 'common.strategy.type=Recreate');
+    expect(spec).toHaveProperty('strategy', { type: 'Recreate' });
+  });
+
   test('alerts name the runbook by the address that is given', async () => {
     const base = 'https://git.example.com/dovetail/blob/main/';
     const objects = await render(

@@ -59,7 +59,11 @@ test.each<[readonly string[], string, RegExp]>([
   [['explain', 'node'], 'commander.missingArgument', /name/],
   [['explain', 'node', 'x', '--reaper', 'here'], 'commander.invalidArgument', /http:\/\//],
   [['shadow', '--prices', 'here'], 'commander.invalidArgument', /http:\/\//],
-  [['shadow', '--consolidation', 'some'], 'commander.invalidArgument', /none, delete, replace/],
+  [
+    ['shadow', '--consolidation', 'some'],
+    'commander.invalidArgument',
+    /none, delete, replace, all, search/,
+  ],
   [['shadow', '--for', 'ever'], 'commander.invalidArgument', /write a duration/],
   [['convert'], 'commander.missingMandatoryOptionValue', /--file/],
   [
@@ -137,5 +141,12 @@ test.each([
 ])('simulate --help tells the default of %s as it can be written', async (flag, text) => {
   const help = (await parse('simulate', '--help')).text;
   expect(help.slice(help.indexOf(flag), help.indexOf(flag) + 260)).toMatch(text);
+});
+test.each([
+  [['shadow'], '--budget', 'default: 200ms'],
+  [['lab', 'interrupt'], '--notice', 'default: 2m'],
+])('%s --help tells the default of %s with its unit', async (path, flag, text) => {
+  const help = (await parse(...path, '--help')).text.replaceAll(/\s+/g, ' ');
+  expect(help.slice(help.indexOf(flag), help.indexOf(flag) + 120)).toContain(text);
 });
 test('every kind of decision can be chosen', () => expect(kindChoices).toEqual(decisionKinds));

@@ -34,7 +34,7 @@ Examples:
 Exit codes: 0 converted; 4 some objects were left out; 64 bad flags, or no objects.`;
 
 const valuesExamples = `
-Reads the values of Karpenter's chart (1.14 and older), prints those of Dovetail's, and says on standard error what it did not take
+Reads the values of Karpenter's chart (1.15 and older), prints those of Dovetail's, and says on standard error what it did not take
 and why. Values that are Karpenter's own defaults are left out, so that Dovetail's defaults hold. The result brings NATS
 servers of the chart's own.
 
@@ -57,7 +57,7 @@ function addValues(convert: Command): void {
     .addHelpText('after', valuesExamples)
     .action(async (file: string, flags: { readonly region?: string }) => {
       const { runConvert } = await import('../convert/run.js');
-      process.exitCode = runConvert({ file, ...flags }, terminal);
+      process.exitCode = await runConvert({ file, ...flags }, terminal);
     });
 }
 

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import { duration } from './durations.js';
 
@@ -11,4 +11,8 @@ export function wholeNumber(text: string): number {
 
 /** Adds the time from the notice of an interruption to the end. EC2 gives two minutes. */
 export const noticeOption = (command: Command): Command =>
-  command.option('--notice <duration>', 'the time from notice to end', duration, 120_000);
+  command.addOption(
+    new Option('--notice <duration>', 'the time from notice to end')
+      .argParser(duration)
+      .default(120_000, '2m'),
+  );

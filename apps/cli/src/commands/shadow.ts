@@ -36,7 +36,8 @@ const examples = `
 Runs beside a live Karpenter and only watches: it needs to list and watch nodes, pods, NodeClaims and what planning reads, and
 writes nothing. When Karpenter makes NodeClaims or begins to end nodes, Dovetail's planner plans for the same pods, on the cluster
 as it was just before. Each comparison says what Karpenter did, what Dovetail would have done, and the difference per hour. Each
-starts from the cluster as Karpenter left it, so differences of many rounds do not add up to a bill.
+starts from the cluster as Karpenter left it, so differences of many rounds do not add up to a bill. Launches and ends while the API
+server cannot be reached are not compared, nor are launches that no pod waited for. The command says how many.
 
 Prices are the bundled catalog's, which has none of Spot: such offerings cost as on-demand. With --prices both sides count with
 the prices that Karpenter knows, Spot included.
@@ -74,11 +75,15 @@ const withFlags = (command: Command, environment: Environment): Command =>
         '--consolidation <mode>',
         "which under-used nodes Dovetail would give up: the reaper's setting CONSOLIDATION",
       )
-        .choices(['none', 'delete', 'replace', 'all'])
+        .choices(['none', 'delete', 'replace', 'all', 'search'])
         .default('all'),
     )
     .option('--for <duration>', 'end after this time (default: at a signal)', duration)
-    .option('--budget <duration>', 'time for improving each plan', duration, budgetMsByDefault)
+    .addOption(
+      new Option('--budget <duration>', 'time for improving each plan')
+        .argParser(duration)
+        .default(budgetMsByDefault, `${String(budgetMsByDefault)}ms`),
+    )
     .addOption(
       new Option('-o, --output <format>', 'how to print')
         .choices(['table', 'json'])

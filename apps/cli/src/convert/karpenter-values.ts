@@ -9,6 +9,8 @@ export type ValueRule = {
   readonly to?: readonly string[];
   /** Why it is not taken, or what else to know. */
   readonly note?: string;
+  /** A value that is not taken although others are, and why. */
+  readonly except?: { readonly value: unknown; readonly note: string };
 };
 
 const to = (...targets: readonly string[]): ValueRule => ({ to: targets });
@@ -45,7 +47,14 @@ const pod: Readonly<Record<string, ValueRule>> = {
   terminationGracePeriodSeconds: to('common.terminationGracePeriodSeconds'),
   hostNetwork: { usual: false, to: ['common.hostNetwork'] },
   schedulerName: { usual: 'default-scheduler', to: ['common.schedulerName'] },
-  dnsPolicy: { usual: 'ClusterFirst', to: ['common.dnsPolicy'] },
+  dnsPolicy: {
+    usual: 'ClusterFirst',
+    to: ['common.dnsPolicy'],
+    except: {
+      value: 'Default',
+      note: "left out: the DNS of a node does not know the chart's NATS servers; with nats.url outside the cluster in their place, set common.dnsPolicy",
+    },
+  },
   dnsConfig: to('common.dnsConfig'),
   initContainers: to('common.initContainers'),
   nodeSelector: { usual: { 'kubernetes.io/os': 'linux' }, to: ['common.nodeSelector'] },
@@ -120,10 +129,16 @@ const settings = under('settings', {
     usual: false,
     to: ['settings.disableClusterStateObservability'],
   },
+  enableDRA: drop(withoutEffect, false),
+  legacyNodeRepair: { usual: false, to: each(['reaper'], 'env.LEGACY_NODE_REPAIR') },
   disableDryRun: drop('Dovetail makes no dry run of a class', false),
   amiRefreshInterval: drop('the launcher has intervals of its own', '1m'),
   subnetRefreshInterval: drop('the launcher has intervals of its own', '1m'),
+  securityGroupRefreshInterval: drop('the launcher has intervals of its own', '1m'),
   'awsFeatureGates.nodeClassCEL': drop(withoutEffect, false),
+  'awsFeatureGates.draNVIDIAGPU': drop(withoutEffect, false),
+  'awsFeatureGates.draEFA': drop(withoutEffect, false),
+  'awsFeatureGates.rebootForRepair': drop(withoutEffect, false),
 });
 
 const gates = under('settings.featureGates', {
@@ -133,14 +148,61 @@ const gates = under('settings.featureGates', {
   nodeOverlay: drop(withoutEffect, false),
   staticCapacity: drop(withoutEffect, false),
   capacityBuffer: drop(withoutEffect, false),
+  terminateFirstDrift: drop(withoutEffect, false),
+  terminateFirstRepair: drop(withoutEffect, false),
+  podDeletionCostManagement: drop(withoutEffect, false),
 });
+
+/** Values of a role to work as, which charts before 1.0 have in one of two blocks. */
+const assumedRole: Readonly<Record<string, ValueRule>> = {
+  assumeRoleARN: {
+    to: each(['launcher', 'reaper'], 'env.ASSUME_ROLE_ARN'),
+    note: "this role needs the policies of deploy/iam for launcher and reaper, and must trust these services' roles",
+  },
+  assumeRoleDuration: {
+    usual: '15m',
+    to: each(['launcher', 'reaper'], 'env.ASSUME_ROLE_DURATION'),
+  },
+};
+
+const noWebhook = 'there is no webhook';
+const asJson = 'logs are JSON';
+const inNewerCharts = 'later charts of Karpenter have no such value either';
+
+/** Logs of charts before 1.0. */
+const olderLogs: Readonly<Record<string, ValueRule>> = {
+  logEncoding: drop(asJson, 'json'),
+  ...under('logConfig', {
+    enabled: drop('logs are set by logLevel, without a file of their own', true),
+    outputPaths: drop('logs go to standard output', ['stdout']),
+    errorOutputPaths: drop('logs go to standard output', ['stderr']),
+    logEncoding: drop(asJson, 'json'),
+    'logLevel.global': { usual: 'debug', to: ['logLevel'] },
+    'logLevel.controller': { usual: 'debug', to: ['logLevel'] },
+    'logLevel.webhook': drop(noWebhook, 'error'),
+  }),
+  ...under('controller', {
+    logLevel: to('logLevel'),
+    logEncoding: drop(asJson, 'json'),
+    outputPaths: drop('logs go to standard output', ['stdout']),
+    errorOutputPaths: drop('logs go to standard output', ['stderr']),
+  }),
+  'webhook.logLevel': drop(noWebhook, 'error'),
+};
 
 /** Values of charts before 1.0. */
 const older: Readonly<Record<string, ValueRule>> = {
   clusterName: to('cluster.name'),
   clusterEndpoint: to('settings.clusterEndpoint'),
   'aws.defaultInstanceProfile': to('defaultInstanceProfile'),
+  ...under('settings', assumedRole),
+  ...olderLogs,
+  postInstallHook: drop('nothing has to be done after the install'),
   ...under('settings.aws', {
+    ...assumedRole,
+    enablePodENI: drop(inNewerCharts, true),
+    enableENILimitedPodDensity: drop(inNewerCharts, true),
+    nodeNameConvention: drop(inNewerCharts, 'ip-name'),
     clusterName: to('cluster.name'),
     clusterEndpoint: to('settings.clusterEndpoint'),
     clusterCABundle: to('settings.clusterCABundle'),
@@ -153,15 +215,15 @@ const older: Readonly<Record<string, ValueRule>> = {
   }),
   // Of 0.32 to 1.0.
   'webhook.enabled': drop('conversion webhooks ended with v1, and there are none here', true),
-  'webhook.port': drop('there is no webhook', 8_443),
-  'webhook.metrics.port': drop('there is no webhook', 8_001),
+  'webhook.port': drop(noWebhook, 8_443),
+  'webhook.metrics.port': drop(noWebhook, 8_001),
   'settings.featureGates.drift': drop(
     'drift is always on, as in later charts of Karpenter: budgets of pools bound it',
     true,
   ),
 };
 
-/** The values of Karpenter's chart, by their paths: those of 1.14, and the older ones. */
+/** The values of Karpenter's chart, by their paths: those of 1.15, and the older ones. */
 export const karpenterValues: Readonly<Record<string, ValueRule>> = {
   nameOverride: to('nameOverride'),
   fullnameOverride: to('fullnameOverride'),
@@ -197,4 +259,11 @@ export const karpenterValues: Readonly<Record<string, ValueRule>> = {
   ...settings,
   ...gates,
   ...older,
+};
+
+/** Variables of Karpenter that mean something here, and the value of a chart for each. */
+export const variableValues: Readonly<Record<string, string>> = {
+  ASSUME_ROLE_ARN: 'settings.assumeRoleARN',
+  ASSUME_ROLE_DURATION: 'settings.assumeRoleDuration',
+  LEGACY_NODE_REPAIR: 'settings.legacyNodeRepair',
 };

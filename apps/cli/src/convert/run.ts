@@ -1,8 +1,9 @@
 import { isRecord } from '@dovetail/core-kube-model';
 
+import { slowYaml } from '../manifests/documents.js';
 import { readManifests, standardInput } from '../manifests/files.js';
 import { InputError } from '../manifests/input-error.js';
-import { LineCounter, parseAsKubectl, stringify } from '../manifests/yaml.js';
+import { stringify } from '../manifests/yaml.js';
 import { convertValues } from './values.js';
 
 type Output = { out(text: string): void; err(text: string): void };
@@ -14,9 +15,12 @@ export type ConvertRequest = { readonly file: string; readonly region?: string }
 const convertExitCodes = { converted: 0, unusable: 64 } as const;
 
 /** Prints the values of Dovetail's chart. Standard error gets a note for each one not taken. */
-export function runConvert({ file, region }: ConvertRequest, output: Output): number {
+export async function runConvert(
+  { file, region }: ConvertRequest,
+  output: Output,
+): Promise<number> {
   try {
-    const { values, notes } = convertValues(valuesIn(file), region);
+    const { values, notes } = convertValues(await valuesIn(file), region);
     output.out(stringify(values));
     for (const { path, text } of notes) output.err(`note: ${path}: ${text}\n`);
     return convertExitCodes.converted;
@@ -27,21 +31,13 @@ export function runConvert({ file, region }: ConvertRequest, output: Output): nu
   }
 }
 
-function valuesIn(file: string): Record<string, unknown> {
+async function valuesIn(file: string): Promise<Record<string, unknown>> {
   const [text = ''] = readManifests([file]).values();
-  const place = { file: file === '-' ? standardInput : file };
-  const counter = new LineCounter();
-  const document = parseAsKubectl(text, counter);
-  const [error] = document.errors;
-  if (error !== undefined)
-    throw new InputError(`this is not valid YAML (${error.message}): correct the line`, {
-      place: { ...place, line: counter.linePos(error.pos[0]).line },
-      cause: error,
-    });
-  const values: unknown = document.toJS() ?? {};
+  const name = file === '-' ? standardInput : file;
+  const values = (await slowYaml(name, { line: 1, text })) ?? {};
   if (!isRecord(values))
     throw new InputError('this is no file of values: give what `helm get values` prints', {
-      place,
+      place: { file: name },
     });
   return values;
 }

@@ -59,7 +59,7 @@ const taken: readonly (readonly [string, unknown, Values])[] = [
   ['priorityClassName', 'own', { common: { priorityClassName: 'own' } }],
   ['terminationGracePeriodSeconds', 90, { common: { terminationGracePeriodSeconds: 90 } }],
   ['schedulerName', 'own', { common: { schedulerName: 'own' } }],
-  ['dnsPolicy', 'Default', { common: { dnsPolicy: 'Default' } }],
+  ['dnsPolicy', 'None', { common: { dnsPolicy: 'None' } }],
   ['dnsConfig', { searches: ['a'] }, { common: { dnsConfig: { searches: ['a'] } } }],
   ['initContainers', [{ name: 'a' }], { common: { initContainers: [{ name: 'a' }] } }],
   ['nodeSelector', { a: 'b' }, { common: { nodeSelector: { a: 'b' } } }],
@@ -69,6 +69,17 @@ const taken: readonly (readonly [string, unknown, Values])[] = [
     [{ maxSkew: 2 }],
     { common: { topologySpreadConstraints: [{ maxSkew: 2 }] } },
   ],
+  [
+    'settings.legacyNodeRepair',
+    true,
+    { services: { reaper: { env: { LEGACY_NODE_REPAIR: 'true' } } } },
+  ],
+  [
+    'controller.env',
+    [{ name: 'LEGACY_NODE_REPAIR', value: 'true' }],
+    { services: { reaper: { env: { LEGACY_NODE_REPAIR: 'true' } } } },
+  ],
+  ['logConfig.logLevel.controller', 'warn', { logLevel: 'warn' }],
   ['tolerations', [{ key: 'own' }], { common: { tolerations: [{ key: 'own' }] } }],
   ['extraVolumes', [{ name: 'ca' }], { common: { extraVolumes: [{ name: 'ca' }] } }],
   ['controller.envFrom', [{ secretRef: {} }], { common: { envFrom: [{ secretRef: {} }] } }],
@@ -151,6 +162,14 @@ const told: readonly (readonly [string, unknown, string])[] = [
   ['settings.featureGates.capacityBuffer', true, 'does not have this feature'],
   ['settings.awsFeatureGates.nodeClassCEL', true, 'does not have this feature'],
   ['settings.interuptionQueue', 'own', 'no such value; did you mean settings.interruptionQueue?'],
+  ['dnsPolicy', 'Default', "does not know the chart's NATS servers"],
+  ['settings.enableDRA', true, 'does not have this feature'],
+  ['settings.featureGates.terminateFirstDrift', true, 'does not have this feature'],
+  ['settings.awsFeatureGates.rebootForRepair', true, 'does not have this feature'],
+  ['settings.securityGroupRefreshInterval', '5m', 'intervals of its own'],
+  ['logConfig.logEncoding', 'console', 'logs are JSON'],
+  ['postInstallHook', { image: { tag: '1.30' } }, 'nothing has to be done'],
+  ['settings.aws.enablePodENI', false, 'later charts of Karpenter'],
   ['webhook.enabled', false, 'conversion webhooks ended with v1'],
   ['settings.featureGates.drift', false, 'drift is always on'],
   ['priorityClass', 'own', 'no such value'],
@@ -192,6 +211,17 @@ describe("values of Karpenter's chart", () => {
     ['settings.reservedENIs', 0],
     ['settings.reservedENIs', '0'],
     ['settings.clusterEndpoint', ''],
+    ['settings.legacyNodeRepair', false],
+    ['settings.enableDRA', false],
+    ['settings.featureGates.terminateFirstRepair', false],
+    ['settings.featureGates.podDeletionCostManagement', false],
+    ['settings.awsFeatureGates.draEFA', null],
+    ['settings.awsFeatureGates.rebootForRepair', false],
+    ['settings.securityGroupRefreshInterval', '1m'],
+    ['settings.assumeRoleDuration', '15m'],
+    ['logConfig.logLevel.global', 'debug'],
+    ['logConfig.outputPaths', ['stdout']],
+    ['controller.logEncoding', ''],
     ['tolerations', [{ operator: 'Exists', key: 'CriticalAddonsOnly' }]],
     ['initContainers', {}],
     ['terminationGracePeriodSeconds', null],
@@ -214,6 +244,17 @@ describe("values of Karpenter's chart", () => {
       ),
     );
     expect(notes).toMatchObject([{ text: expect.stringContaining('roles of their own') }]);
+  });
+
+  test.each([
+    ['settings.assumeRoleARN', 'arn'],
+    ['settings.aws.assumeRoleARN', 'arn'],
+    ['controller.env', [{ name: 'ASSUME_ROLE_ARN', value: 'arn' }]],
+  ])('the role of %s is that of the two services that call AWS', (path, value) => {
+    const { values, notes } = converted(merged(known, nested(path, value)));
+    const env = { ASSUME_ROLE_ARN: 'arn' };
+    expect(values['services']).toEqual({ launcher: { env }, reaper: { env } });
+    expect(notes).toMatchObject([{ text: expect.stringContaining('policies of deploy/iam') }]);
   });
 
   test('in the network of the host each service has a port of its own', () => {

@@ -1,7 +1,7 @@
 import { compareText, isRecord } from '@dovetail/core-kube-model';
 import { closest } from '@dovetail/core-scheduling';
 
-import { karpenterValues } from './karpenter-values.js';
+import { karpenterValues, variableValues } from './karpenter-values.js';
 
 /** Something to know about one value of the input, or about one that is missing. */
 type Note = { readonly path: string; readonly text: string };
@@ -38,7 +38,9 @@ class Converting {
     if (path === 'controller.env') this.#readEnv(value, path);
     else if (rule !== undefined) {
       if (isUsual(value, rule.usual)) return;
-      for (const target of rule.to ?? []) this.#put(target, taken(path, value));
+      if (rule.except !== undefined && value === rule.except.value)
+        return this.#note(path, rule.except.note);
+      for (const target of rule.to ?? []) this.#put(target, taken(target, value));
       if (rule.note !== undefined) this.#note(path, rule.note);
     } else if (isRecord(value))
       for (const [name, inner] of Object.entries(value))
@@ -64,6 +66,8 @@ class Converting {
       const { name, value: text = '', valueFrom } = item;
       if (name === 'AWS_REGION' && typeof text === 'string' && text !== '')
         this.#put('cluster.region', text);
+      else if (variableValues[name] !== undefined)
+        this.read(isRecord(valueFrom) ? { valueFrom } : text, variableValues[name]);
       else if (ofRuntime.test(name)) this.#putVariable(name, valueFrom ?? text);
       else
         this.#note(
@@ -124,9 +128,11 @@ const required: readonly (readonly [string, string])[] = [
   ['cluster.region', 'the chart needs it, and Karpenter finds the region by itself: give --region'],
 ];
 
-/** Karpenter's chart writes this number as a text. */
-const taken = (path: string, value: unknown): unknown =>
-  path.endsWith('.reservedENIs') ? Number(value) : value;
+/** Karpenter's chart writes this number as a text. Variables are texts here. */
+function taken(target: string, value: unknown): unknown {
+  if (target.endsWith('.reservedENIs')) return Number(value);
+  return target.includes('.env.') && !isRecord(value) ? String(value) : value;
+}
 
 function unknown(path: string): string {
   const meant = closest(path, Object.keys(karpenterValues));

@@ -1,3 +1,5 @@
+import { messageOf } from '@dovetail/core-ports';
+
 import { InputError, type Place } from './input-error.js';
 import { jsonErrorOffset } from './json-position.js';
 import { knotIn } from './knots.js';
@@ -45,23 +47,30 @@ function partsOf(text: string): readonly Part[] {
   return parts;
 }
 
-/** Reads YAML that the quick reader passed on. An error has the library's message and line. */
-async function slowYaml(file: string, part: Part): Promise<unknown> {
-  const { parseAsKubectl, LineCounter } = await import('./yaml.js');
+/**
+ * Reads one document of YAML that begins at a line of its file. Throws InputError with the
+ * library's message and line.
+ */
+export async function slowYaml(file: string, part: Part): Promise<unknown> {
+  const { collectionKeyAt, parseAsKubectl, LineCounter } = await import('./yaml.js');
   const counter = new LineCounter();
+  const placeAt = (offset: number): Place => ({
+    file,
+    line: part.line + counter.linePos(Math.max(0, offset)).line - 1,
+  });
   const document = caught({ file, line: part.line }, () => parseAsKubectl(part.text, counter));
   const [error] = document.errors;
   if (error?.message.includes('call stack') === true) throw tooDeep({ file, line: part.line });
   if (error !== undefined) {
-    const place = { file, line: part.line + counter.linePos(error.pos[0]).line - 1 };
     throw new InputError(`this is not valid YAML (${error.message}): correct the line`, {
-      place,
+      place: placeAt(error.pos[0]),
       cause: error,
     });
   }
-  const alias = counter.linePos(Math.max(0, part.text.search(/[\s[,{:-]\*[^\s*]/) + 1)).line;
-  const place = { file, line: part.line + alias - 1 };
-  const value = caught(place, () => document.toJS() as unknown);
+  const key = caught({ file, line: part.line }, () => collectionKeyAt(document));
+  if (key !== undefined) throw mapAsKey(placeAt(key));
+  const place = placeAt(part.text.search(/[\s[,{:-]\*[^\s*]/) + 1);
+  const value = valueOf(document, place, (alias) => placeAt(part.text.indexOf(`*${alias}`)));
   const knot = knotIn(value);
   if (knot === 'circle')
     throw new InputError('an alias stands inside of what it stands for: write the value out', {
@@ -69,6 +78,32 @@ async function slowYaml(file: string, part: Part): Promise<unknown> {
     });
   if (knot === 'depth') throw tooDeep({ file, line: part.line });
   return value;
+}
+
+const mapAsKey = (place: Place): InputError =>
+  new InputError(
+    'a map or list is a key here: if this is a template, render it first, such as by `helm template`',
+    { place },
+  );
+
+/** The value of a document. The library throws a ReferenceError for an alias without its anchor. */
+function valueOf(
+  document: { toJS(): unknown },
+  place: Place,
+  placeOf: (alias: string) => Place,
+): unknown {
+  return caught(place, () => {
+    try {
+      return document.toJS();
+    } catch (error) {
+      const [, alias] = /^Unresolved alias.*: (\S+)$/.exec(messageOf(error)) ?? [];
+      if (alias === undefined) throw error;
+      throw new InputError(
+        `the alias *${alias} has no anchor before it in its document: write the value out`,
+        { place: placeOf(alias), cause: error },
+      );
+    }
+  });
 }
 
 /** Runs the library, and reports what it cannot read at a place. */

@@ -2,7 +2,7 @@ import { isRecord, type Parsed, type ParseFailure } from '@dovetail/core-kube-mo
 
 import { type Document, documentsOf } from './documents.js';
 import { standardInput } from './files.js';
-import { InputError } from './input-error.js';
+import { InputError, type Place } from './input-error.js';
 import type { Problems } from './problems.js';
 
 /** An object of a manifest, and its place. */
@@ -28,21 +28,27 @@ const textOf = (value: unknown): string => {
   return text.length <= shownMax ? text : `${text.slice(0, shownMax - 1)}…`;
 };
 
+/** The place of an object, or of a field in it. A list has one document for all its objects. */
+export async function placeOf(
+  { document, path }: Pick<Source, 'document' | 'path'>,
+  field = '',
+): Promise<Place & { readonly line: number }> {
+  const { file, line, text } = document;
+  const whole = `${path}${field}`;
+  // Finding the line means reading the document again with all positions. A very large one is not
+  // worth it.
+  if (text.length > locateMax) return { file, line };
+  const { lineOfField } = await import('./locate.js');
+  return { file, line: line + lineOfField(text, whole) - 1 };
+}
+
 /** The error for a field of an object, with its line or, if the field is absent, its parent's. */
 export async function errorAt(
   source: Pick<Source, 'document' | 'path'>,
   failure: Omit<ParseFailure, 'ok'>,
 ): Promise<InputError> {
-  const { file, line, text } = source.document;
-  // Finding the line means reading the document again with all positions. A very large one is not
-  // worth it.
-  const within =
-    text.length > locateMax
-      ? 1
-      : (await import('./locate.js')).lineOfField(text, `${source.path}${failure.field}`);
-  const at = line + within - 1;
   return new InputError(`${failure.value} cannot be used here: ${failure.remedy}`, {
-    place: { file, line: at },
+    place: await placeOf(source, failure.field),
     field: `${source.path}${failure.field}`,
   });
 }

@@ -1,5 +1,5 @@
 import { annotations, labels } from '@dovetail/core-api';
-import { isRecord } from '@dovetail/core-kube-model';
+import { isRecord, type Raw } from '@dovetail/core-kube-model';
 import { closest } from '@dovetail/core-scheduling';
 
 import { knownFieldsJson } from './known-fields.js';
@@ -53,6 +53,8 @@ function meantKey(key: string): string | undefined {
 /** Walks over the fields of an object and collects those that are unknown. */
 class Walk {
   readonly found: UnknownField[] = [];
+  /** The unknown fields with the objects that they stand in. */
+  readonly held: (UnknownField & { readonly owner: Raw; readonly key: string })[] = [];
 
   value(shape: Shape, value: unknown, path: string): void {
     const fields = typeof shape === 'string' ? (known().shapes[shape] ?? 0) : shape;
@@ -79,7 +81,8 @@ class Walk {
     for (const key in value) {
       const at = path === '' ? key : `${path}.${key}`;
       const shape = Object.hasOwn(fields, key) ? fields[key] : undefined;
-      if (shape === undefined) this.#add(at, key, Object.keys(fields));
+      if (shape === undefined)
+        this.held.push({ ...this.#add(at, key, Object.keys(fields)), owner: value, key });
       else this.value(shape, value[key], at);
     }
   }
@@ -93,9 +96,11 @@ class Walk {
       }
   }
 
-  #add(field: string, key: string, fields: readonly string[]): void {
+  #add(field: string, key: string, fields: readonly string[]): UnknownField {
     const meant = closest(key, fields);
-    this.found.push({ field, ...(meant === undefined ? {} : { meant }) });
+    const unknown = { field, ...(meant === undefined ? {} : { meant }) };
+    this.found.push(unknown);
+    return unknown;
   }
 }
 
@@ -110,4 +115,21 @@ export function unknownFields({ kind, apiVersion, object }: Source): readonly Un
   walk.value(shape, object, '');
   if (isRecord(object['metadata'])) walk.keys(object['metadata']);
   return walk.found;
+}
+
+/**
+ * The object without the fields that its kind does not have, and these fields: an API server would
+ * refuse or drop them. One of an unknown kind is given back as it is.
+ */
+export function withoutUnknownFields(object: Raw): {
+  readonly object: Raw;
+  readonly fields: readonly UnknownField[];
+} {
+  const shape = known().kinds[`${String(object['apiVersion'])}/${String(object['kind'])}`];
+  if (shape === undefined) return { object, fields: [] };
+  const copy = structuredClone(object) as Record<string, unknown>;
+  const walk = new Walk();
+  walk.value(shape, copy, '');
+  for (const { owner, key } of walk.held) delete (owner as Record<string, unknown>)[key];
+  return { object: copy, fields: walk.held.map(({ owner: _owner, key: _key, ...field }) => field) };
 }

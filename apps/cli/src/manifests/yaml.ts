@@ -2,7 +2,14 @@
  * The command's use of its YAML library, in its own part of the bundle, because most manifests do
  * not need it. The library is CommonJS, and a bundle finds its names only in static imports.
  */
-import { type Document, type LineCounter, parseDocument, type ScalarTag } from 'yaml';
+import {
+  type Document,
+  isCollection,
+  type LineCounter,
+  parseDocument,
+  type ScalarTag,
+  visit,
+} from 'yaml';
 
 export { LineCounter, stringify } from 'yaml';
 
@@ -40,3 +47,19 @@ export const parseAsKubectl = (text: string, lineCounter: LineCounter): Document
     merge: true,
     customTags: (tags) => [words, numbers, ...tags],
   });
+
+/**
+ * The offset of the first key that is itself a map or a list; undefined if there is none. No
+ * Kubernetes object has one, and `{{ … }}` of a template is one.
+ */
+export function collectionKeyAt(document: Document.Parsed): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Pair(_index, { key }) {
+      if (!isCollection(key)) return undefined;
+      offset = key.range?.[0];
+      return visit.BREAK;
+    },
+  });
+  return offset;
+}

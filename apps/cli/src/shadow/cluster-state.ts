@@ -6,6 +6,7 @@ import {
   kubeResources,
   type KubeWatches,
   type StopSignal,
+  type WatchReach,
 } from '@dovetail/core-ports';
 
 import type { Source } from '../manifests/objects.js';
@@ -38,6 +39,13 @@ export class ClusterState {
   );
   readonly #waiting = new Set(watched.map(({ kind }) => kind));
 
+  readonly #reach: (resource: string, reach: WatchReach) => void;
+
+  /** `reach` is told which resource is seen no more, or again. */
+  constructor(reach: (resource: string, reach: WatchReach) => void) {
+    this.#reach = reach;
+  }
+
   /** Watches until `stop`. */
   async run(kube: KubeWatches, stop: StopSignal): Promise<void> {
     await Promise.all(watched.map((resource) => this.#watch(kube, resource, stop)));
@@ -57,15 +65,21 @@ export class ClusterState {
     return [...(this.#objects.get(kind)?.values() ?? [])];
   }
 
-  /** A cluster without some API has no such objects. Without Karpenter's, nothing can be seen. */
   async #watch(kube: KubeWatches, resource: KubeResource, stop: StopSignal): Promise<void> {
     try {
       await this.#follow(kube, resource, stop);
     } catch (error) {
-      const isAbsent = error instanceof KubeError && error.code === 'no-such-resource';
-      if (!isAbsent || resource.group.startsWith('karpenter.')) throw error;
+      if (!isAbsent(resource, error)) throw error;
       this.#waiting.delete(resource.kind);
     }
+  }
+
+  #reached(resource: KubeResource, reach: WatchReach): void {
+    if (reach.kind === 'following' || !isAbsent(resource, reach.error))
+      return this.#reach(resource.plural, reach);
+    this.#waiting.delete(resource.kind);
+    // The API server has answered, also after an outage.
+    this.#reach(resource.plural, { kind: 'following' });
   }
 
   async #follow(kube: KubeWatches, resource: KubeResource, stop: StopSignal): Promise<void> {
@@ -73,7 +87,8 @@ export class ClusterState {
     const apiVersion = group === '' ? version : `${group}/${version}`;
     const held = this.#objects.get(kind) ?? new Map<string, KubeObject>();
     const project = (object: KubeObject): KubeObject => ({ ...object, apiVersion, kind });
-    for await (const event of kube.watch({ resource, project }, stop)) {
+    const reach = (one: WatchReach): void => this.#reached(resource, one);
+    for await (const event of kube.watch({ resource, project, reach }, stop)) {
       if (event.kind === 'set') held.set(event.value.metadata.uid ?? '', event.value);
       if (event.kind === 'gone') held.delete(event.uid);
       if (event.kind === 'restored') held.clear();
@@ -81,6 +96,12 @@ export class ClusterState {
     }
   }
 }
+
+/** A cluster without some API has no such objects. Without Karpenter's, nothing can be seen. */
+const isAbsent = ({ group }: KubeResource, error: unknown): boolean =>
+  error instanceof KubeError &&
+  error.code === 'no-such-resource' &&
+  !group.startsWith('karpenter.');
 
 /** Live objects have no text to point into. */
 const document = { file: 'the cluster', line: 1, text: '', value: undefined };

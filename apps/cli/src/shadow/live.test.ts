@@ -44,5 +44,8 @@ test('a cluster that does not answer is waited for', async () => {
       'current-context': 'x',
     }),
   );
-  expect(await run(file)).toEqual({ code: 0, err: expect.stringMatching(/0 launches and 0 ends/) });
+  const { code, err } = await run(file);
+  expect(code).toBe(0);
+  expect(err.match(/failed/g)).toEqual(['failed']);
+  expect(err).toMatch(/0 launches and 0 ends/);
 });

@@ -6,11 +6,14 @@ import { runShadow } from './run.js';
 
 type Output = { out(text: string): void; err(text: string): void };
 
-/** Tells why the cluster is not read, once for each reason. */
+/** Failures of watches, which the command tells itself, one line for all of them. */
+const ofWatches = ['watch-failed', 'resource-not-served'];
+
+/** Tells other warnings, once for each reason. */
 function logTo(output: Output): Log {
   const told = new Set<string>();
-  const say = (_name: string, message: string): void => {
-    if (told.has(message)) return;
+  const say = (name: string, message: string): void => {
+    if (ofWatches.includes(name) || told.has(message)) return;
     told.add(message);
     output.err(`${message}\n`);
   };

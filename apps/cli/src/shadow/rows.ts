@@ -10,7 +10,12 @@ type Totals = {
   readonly ends: number;
   readonly theirsMicrosPerHour: number;
   readonly oursMicrosPerHour: number;
+  /** Launches and ends that could not be compared. */
+  readonly left: Left;
 };
+
+/** How many launches and ends were left out of the comparison. */
+export type Left = { readonly launches: number; readonly ends: number };
 
 /** The sums of no round. */
 export const noTotals: Totals = {
@@ -18,10 +23,18 @@ export const noTotals: Totals = {
   ends: 0,
   theirsMicrosPerHour: 0,
   oursMicrosPerHour: 0,
+  left: { launches: 0, ends: 0 },
 };
+
+/** The sums with launches and ends that could not be compared. */
+export const withLeft = (totals: Totals, { launches, ends }: Left): Totals => ({
+  ...totals,
+  left: { launches: totals.left.launches + launches, ends: totals.left.ends + ends },
+});
 
 /** The sums with one more round. */
 export const added = (totals: Totals, one: Comparison): Totals => ({
+  ...totals,
   launches: totals.launches + one.theirs.nodes.length,
   ends: totals.ends + one.ends.length,
   theirsMicrosPerHour: totals.theirsMicrosPerHour + one.theirs.priceMicrosPerHour,
@@ -99,6 +112,26 @@ export function jsonLine(one: Compared): string {
   })}\n`;
 }
 
+/** `3 launches and 1 end`. */
+const eventsText = ({ launches, ends }: Left): string =>
+  `${String(launches)} ${launches === 1 ? 'launch' : 'launches'} and ${counted(ends, 'end')}`;
+
+const isNone = ({ launches, ends }: Left): boolean => launches === 0 && ends === 0;
+
+/** The end of an outage, with what it left out of the comparison. */
+export function backText(lastedMs: number, left: Left): string {
+  const seconds = Math.ceil(lastedMs / 1_000);
+  const rest = isNone(left) ? '' : `; not compared: ${eventsText(left)} of that time`;
+  return `the cluster is watched again after ${counted(seconds, 'second')}${rest}\n`;
+}
+
+/** A round of launches for which no pod waited, so that no plan stands beside it. */
+export const withoutPodsText = (left: Left): string =>
+  `not compared: ${eventsText(left)}, because no pod waited for them: a person or a pool with replicas asked for these nodes, or the pods are gone\n`;
+
 /** The sums in a sentence. */
-export const totalsText = (totals: Totals): string =>
-  `${counted(totals.launches, 'launch').replace(/launchs$/, 'launches')} and ${counted(totals.ends, 'end')} compared: Karpenter ${dollars(totals.theirsMicrosPerHour)}, Dovetail ${dollars(totals.oursMicrosPerHour)}, ${signed(totals.oursMicrosPerHour - totals.theirsMicrosPerHour)} with Dovetail\n`;
+export function totalsText(totals: Totals): string {
+  const { theirsMicrosPerHour: theirs, oursMicrosPerHour: ours, left } = totals;
+  const rest = isNone(left) ? '' : `; not compared: ${eventsText(left)}`;
+  return `${eventsText(totals)} compared: Karpenter ${dollars(theirs)}, Dovetail ${dollars(ours)}, ${signed(ours - theirs)} with Dovetail${rest}\n`;
+}

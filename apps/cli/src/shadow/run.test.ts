@@ -1,121 +1,46 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { kubeResources, type KubeWatches, Stopper } from '@dovetail/core-ports';
-import { nodeClassObject, nodePoolObject, podObject, Stage } from '@dovetail/sim-stage';
+import { kubeResources, Stopper } from '@dovetail/core-ports';
+import { podObject, Stage } from '@dovetail/sim-stage';
 import { schemaFaults } from '@dovetail/test-support/schemas';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { quotesIn } from './prices.js';
 import type { ShadowRequest } from './request.js';
 import { runShadow } from './run.js';
+import {
+  claimObject,
+  endShadow,
+  launch as launched,
+  type Shadowing,
+  startShadow,
+} from './testing/shadowing.js';
 
-const { nodeClaims, nodes, nodePools, ec2NodeClasses, pods } = kubeResources;
+const { nodeClaims, nodes, pods } = kubeResources;
+let shadow: Shadowing | undefined;
 let stage: Stage;
-let stop: Stopper;
-let ended: Promise<number> | undefined;
-let [out, err] = ['', ''];
+let said: Shadowing['said'];
 
 afterEach(async () => {
-  stop.abort();
-  await stage.clock.advance(0);
-  await ended;
-  stage.end();
+  if (shadow === undefined) stage.end();
+  else await endShadow(shadow);
+  shadow = undefined;
 });
 
-/** Starts the command beside a cluster with a pool, and waits for its first look. */
 async function shadowing(request: Partial<ShadowRequest> = {}): Promise<void> {
-  stage = await new Stage().begin();
-  stop = new Stopper();
-  [out, err] = ['', ''];
-  await stage.kube.create(ec2NodeClasses, nodeClassObject());
-  await stage.kube.create(nodePools, nodePoolObject());
-  for (const [name, cpu] of [
-    ['n1', '8'],
-    ['n2', '4'],
-  ] as const)
-    await ready(name, `m5.${cpu === '8' ? '2xlarge' : 'xlarge'}`, cpu);
-  const whole: ShadowRequest = {
-    catalog: 'us-west-2',
-    output: 'json',
-    consolidation: 'none',
-    budgetMs: 0,
-    ...request,
-  };
-  const { kube, clock } = stage;
-  ended = runShadow(
-    whole,
-    { kube: readOnly(kube), clock },
-    { out: (text) => (out += text), err: (text) => (err += text) },
-    stop,
-  );
-  await stage.until('the first look', () => err.includes('watching'));
+  shadow = await startShadow(request);
+  ({ stage, said } = shadow);
 }
 
-/** Only watches: any other call of the command would fail. */
-const readOnly = (kube: KubeWatches): KubeWatches => ({
-  watch: (options, signal) => kube.watch(options, signal),
-});
-
-const labelsOf = (type: string): Readonly<Record<string, string>> => ({
-  'karpenter.sh/nodepool': 'general',
-  'karpenter.sh/capacity-type': 'on-demand',
-  'node.kubernetes.io/instance-type': type,
-  'topology.kubernetes.io/zone': 'us-west-2a',
-  'kubernetes.io/arch': 'amd64',
-  'kubernetes.io/os': 'linux',
-});
-
-const hexOf = (name: string): string => Buffer.from(name).toString('hex');
-
-/** A NodeClaim as Karpenter makes it, before its launch. */
-const claimObject = (name: string) => ({
-  metadata: {
-    name,
-    labels: { 'karpenter.sh/nodepool': 'general' },
-    finalizers: ['karpenter.sh/termination'],
-  },
-  spec: {
-    nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
-    requirements: [{ key: 'karpenter.sh/nodepool', operator: 'In', values: ['general'] }],
-    resources: { requests: { cpu: '1' } },
-    expireAfter: '336h',
-  },
-});
-
-async function launch(name: string, type: string): Promise<void> {
-  const ref = { resource: nodeClaims, name };
-  await stage.kube.patch(ref, { type: 'merge', body: { metadata: { labels: labelsOf(type) } } });
-  const status = { providerID: `aws:///us-west-2a/i-${hexOf(name)}`, nodeName: name };
-  await stage.kube.patch(ref, { type: 'merge', body: { status } }, { subresource: 'status' });
-}
-
-/** A node that Karpenter launched before, with its claim. */
-async function ready(name: string, type: string, cpu: string): Promise<void> {
-  await stage.kube.create(nodeClaims, claimObject(name));
-  await launch(name, type);
-  const held = { cpu, memory: `${Number(cpu) * 4}Gi`, pods: '58' };
-  await stage.kube.create(nodes, {
-    metadata: {
-      name,
-      labels: {
-        ...labelsOf(type),
-        'karpenter.sh/registered': 'true',
-        'karpenter.sh/initialized': 'true',
-        'kubernetes.io/hostname': name,
-      },
-    },
-    spec: { providerID: `aws:///us-west-2a/i-${hexOf(name)}` },
-    status: { capacity: held, allocatable: held, conditions: [{ type: 'Ready', status: 'True' }] },
-  });
-}
+const launch = (name: string, type: string): Promise<void> => launched(stage.kube, name, type);
 
 const runningOn = (name: string, nodeName: string, cpu: string): Promise<unknown> =>
   stage.kube.create(pods, podObject(name, { cpu, spec: { nodeName } }));
 const printed = async (): Promise<Record<string, unknown>> => {
-  await stage.until('a comparison', () => out !== '', 60_000);
-  expect(schemaFaults('shadow', out)).toEqual([]);
-  return JSON.parse(out) as Record<string, unknown>;
+  await stage.until('a comparison', () => said.out !== '', 60_000);
+  expect(schemaFaults('shadow', said.out)).toEqual([]);
+  return JSON.parse(said.out) as Record<string, unknown>;
 };
 
 describe('a round of launches', () => {
@@ -131,7 +56,7 @@ describe('a round of launches', () => {
     await stage.clock.advance(1_000);
     await stage.kube.create(pods, podObject('later', { cpu: '60' }));
     await stage.clock.advance(5_000);
-    expect(out).toBe('');
+    expect(said.out).toBe('');
     await launch('general-1', 'm5.4xlarge');
     await launch('general-22', 'm5.4xlarge');
     expect(await printed()).toMatchObject({
@@ -141,7 +66,7 @@ describe('a round of launches', () => {
       ends: [],
       difference: expect.any(Number),
     });
-    const { difference, dovetail } = JSON.parse(out) as {
+    const { difference, dovetail } = JSON.parse(said.out) as {
       difference: number;
       dovetail: { price: number };
     };
@@ -155,14 +80,14 @@ describe('a round of launches', () => {
     await stage.clock.advance(2_000);
     await stage.kube.create(nodeClaims, claimObject('general-1'));
     await launch('general-1', 'm5.large');
-    await stage.until('a comparison', () => out !== '', 60_000);
-    expect(out).toMatch(
+    await stage.until('a comparison', () => said.out !== '', 60_000);
+    expect(said.out).toMatch(
       /^\d\d:\d\d:\d\d {2}1 pod: -\$0\.0960\/h with Dovetail\n {2}Karpenter: 1 node, \$0\.0960\/h \(1× m5\.large\)\n {2}Dovetail: {2}no new node, 1 pod on nodes that are there\n$/,
     );
-    stop.abort();
+    shadow?.stop.abort();
     await stage.clock.advance(0);
-    expect(await ended).toBe(0);
-    expect(err).toMatch(
+    expect(await shadow?.ended).toBe(0);
+    expect(said.err).toMatch(
       /1 launch and 0 ends compared: Karpenter \$0\.0960\/h, Dovetail \$0\.0000\/h/,
     );
   });
@@ -178,7 +103,7 @@ describe('a round of launches', () => {
     );
     await stage.kube.delete({ resource: nodeClaims, name: 'general-1' });
     await stage.clock.advance(10_000);
-    expect(out).toBe('');
+    expect(said.out).toBe('');
   });
 });
 
@@ -260,8 +185,7 @@ test.each([
   ['has no prices', 'up 1\n', /has no karpenter_cloudprovider/],
 ])('a metrics page that %s is refused with the remedy', async (_what, body, message) => {
   stage = await new Stage().begin();
-  stop = new Stopper();
-  err = '';
+  let err = '';
   const server = createServer((_request, response) => response.end(body));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -276,7 +200,7 @@ test.each([
     },
     stage,
     { out: () => undefined, err: (text) => (err += text) },
-    stop,
+    new Stopper(),
   );
   server.close();
   expect([code, err]).toEqual([64, expect.stringMatching(message)]);

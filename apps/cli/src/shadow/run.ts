@@ -1,4 +1,4 @@
-import { nodeClaimOf } from '@dovetail/core-api';
+import { type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
 import { type Round, Rounds } from '@dovetail/core-disruption';
 import {
   type Clock,
@@ -13,9 +13,20 @@ import { InputError } from '../manifests/input-error.js';
 import { type Catalog, openCatalog } from '../simulate/catalog.js';
 import { ClusterState } from './cluster-state.js';
 import { judge, type Judged, launchedOf } from './judge.js';
+import { Outage } from './outage.js';
 import { pricesAt } from './prices.js';
 import { shadowExitCodes, type ShadowRequest } from './request.js';
-import { added, jsonLine, noTotals, textOf, totalsText } from './rows.js';
+import {
+  added,
+  backText,
+  jsonLine,
+  type Left,
+  noTotals,
+  textOf,
+  totalsText,
+  withLeft,
+  withoutPodsText,
+} from './rows.js';
 
 /** Where the command writes: results to `out`, messages for people to `err`. */
 type Output = { out(text: string): void; err(text: string): void };
@@ -63,7 +74,8 @@ class Shadow {
   readonly #request: ShadowRequest;
   readonly #world: ShadowWorld;
   readonly #output: Output;
-  readonly #state = new ClusterState();
+  readonly #outage: Outage;
+  readonly #state: ClusterState;
   readonly #rounds = new Rounds({ gatherMs });
   readonly #waiting = new Set<Judged>();
   #catalog: Catalog | undefined;
@@ -74,6 +86,11 @@ class Shadow {
     this.#request = request;
     this.#world = world;
     this.#output = output;
+    this.#outage = new Outage({
+      nowMs: () => world.clock.nowMs(),
+      say: (text) => output.err(text),
+    });
+    this.#state = new ClusterState((resource, reach) => this.#outage.take(resource, reach));
   }
 
   /** Reads the catalog, with Karpenter's prices where they are asked for. */
@@ -94,19 +111,39 @@ class Shadow {
     let told = false;
     while (!stop.aborted) {
       await clock.sleep(lookMs, stop);
-      if (stop.aborted || !this.#state.synced()) continue;
+      if (stop.aborted || !this.#state.synced() || this.#outage.isOn()) continue;
+      this.#goOn();
       if (!told) this.#output.err('watching; each round of launches and ends is compared\n');
       told = true;
       await this.#look();
     }
   }
 
-  async #look(): Promise<void> {
-    const claims = this.#state.of('NodeClaim').flatMap((object) => {
+  #claims(): readonly NodeClaim[] {
+    return this.#state.of('NodeClaim').flatMap((object) => {
       const read = nodeClaimOf(object);
       return read.ok ? [read.value] : [];
     });
-    const round = this.#rounds.look(claims, this.#world.clock.nowMs());
+  }
+
+  /**
+   * Goes on after an outage. Its rounds are left out: the pods that they were for have nodes by
+   * now, or were not seen yet, and without them Dovetail would seem to need no node.
+   */
+  #goOn(): void {
+    const outage = this.#outage.end();
+    if (outage === undefined) return;
+    const skipped = this.#rounds.skip(this.#claims(), this.#world.clock.nowMs());
+    const rounds = [...this.#waiting].map(({ seen }) => seen.round);
+    this.#waiting.clear();
+    const left = leftOf(skipped === undefined ? rounds : [...rounds, skipped]);
+    this.#totals = withLeft(this.#totals, left);
+    if (outage.isTold || left.launches + left.ends > 0)
+      this.#output.err(backText(outage.lastedMs, left));
+  }
+
+  async #look(): Promise<void> {
+    const round = this.#rounds.look(this.#claims(), this.#world.clock.nowMs());
     if (round !== undefined) await this.#judge(round);
     for (const judged of this.#waiting) this.#tell(judged);
   }
@@ -125,11 +162,18 @@ class Shadow {
     const catalog = this.#catalog;
     if (catalog === undefined) return;
     try {
-      this.#waiting.add(await judge({ round, objects, untilMs }, catalog, this.#request));
+      const judged = await judge({ round, objects, untilMs }, catalog, this.#request);
+      if (judged.pods > 0 || round.launched.length === 0) this.#waiting.add(judged);
+      else this.#leaveOut(leftOf([round]));
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       this.#output.err(`a round cannot be compared: ${error.text}\n`);
     }
+  }
+
+  #leaveOut(left: Left): void {
+    this.#totals = withLeft(this.#totals, left);
+    this.#output.err(withoutPodsText(left));
   }
 
   #tell(judged: Judged): void {
@@ -145,3 +189,8 @@ class Shadow {
     this.#output.out(this.#request.output === 'json' ? jsonLine(compared) : textOf(compared));
   }
 }
+
+const leftOf = (rounds: readonly Round[]): Left => ({
+  launches: rounds.reduce((count, { launched }) => count + launched.length, 0),
+  ends: rounds.reduce((count, { ended }) => count + ended.length, 0),
+});

@@ -119,6 +119,16 @@ test.each<[string, string, RegExp]>([
     /x\.yaml:2: aliases stand for too much/,
   ],
   [
+    'an alias of another document',
+    'a: &a x\nb: &c y\nd: *c\n---\napiVersion: v1\nkind: Pod\nmetadata: &m { name: p }\nspec: *a\n',
+    /x\.yaml:8: the alias \*a has no anchor before it in its document/,
+  ],
+  [
+    'a template of Helm',
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\nspec: {}\n',
+    /x\.yaml:4: a map or list is a key here: .* `helm template`/,
+  ],
+  [
     'flow collections that nest 20,000 deep',
     `a: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n`,
     /x\.yaml:1: .*nested too deeply/,

@@ -40,6 +40,19 @@
 {{- end -}}
 {{- end -}}
 
+{{/*
+  Refuses pods that ask the DNS of the node for a NATS of the cluster, whose name only the cluster's DNS knows. In the
+  network of the host, ClusterFirst is Default. Called with root, component and block.
+*/}}
+{{- define "dovetail.checkDns" -}}
+{{- $url := include "dovetail.natsUrl" .root -}}
+{{- $policy := .block.dnsPolicy | default "" -}}
+{{- $asksNode := or (eq $policy "Default") (and (eq $policy "ClusterFirst") .block.hostNetwork) -}}
+{{- if and $asksNode (regexMatch "\\.svc([.:,/]|$)" $url) -}}
+{{- fail (printf "dnsPolicy of %s is %s%s, so that it asks the DNS of its node, which does not know the NATS of the cluster, %s: leave common.dnsPolicy empty, or set nats.url to an address that nodes know" .component $policy (ternary " in the network of the host" "" (eq $policy "ClusterFirst")) $url) -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Where pods of a service may stand: what was given, and one pod on a node. */}}
 {{- define "dovetail.affinity" -}}
 {{- $affinity := deepCopy (.block.affinity | default dict) -}}

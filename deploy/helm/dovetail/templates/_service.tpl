@@ -7,6 +7,7 @@
 {{- include "dovetail.checkEnv" . -}}
 {{- include "dovetail.checkHeap" . -}}
 {{- include "dovetail.checkPorts" .root -}}
+{{- include "dovetail.checkDns" . -}}
 {{- include "dovetail.checkBus" . -}}
 {{- $scaled := ne (dig "autoscaling" "kind" "none" .values) "none" -}}
 {{- if .values.serviceAccount.create -}}
@@ -32,7 +33,8 @@ spec:
   {{- end }}
   revisionHistoryLimit: {{ int .block.revisionHistoryLimit }}
   {{- with .block.strategy }}
-  strategy: {{- toYaml . | nindent 4 }}
+  {{- /* The API takes no rollingUpdate beside Recreate, and rollingUpdate has a default. */}}
+  strategy: {{- toYaml (eq (.type | default "") "Recreate" | ternary (omit . "rollingUpdate") .) | nindent 4 }}
   {{- end }}
   selector:
     matchLabels: {{- include "dovetail.selector" . | nindent 6 }}

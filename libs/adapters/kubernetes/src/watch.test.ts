@@ -6,6 +6,7 @@ import {
   kubeResources,
   Stopper,
   type WatchEvent,
+  type WatchReach,
 } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
@@ -95,6 +96,20 @@ test('a broken watch resumes at the last event, and a bookmark moves that point'
   );
   expect(events).toEqual(['name-a', 'synced', 'name-b']);
   expect(asked.map(({ query }) => query?.['resourceVersion'])).toEqual([undefined, '10', '17']);
+});
+
+test('a watch says that it fails, and that it follows again', async () => {
+  const refused = new KubeError('unavailable', 'connect ECONNREFUSED');
+  const { rest } = scripted([[], refused, refused, [line('ADDED', object('b', '11'))]], []);
+  const told: string[] = [];
+  const watch = {
+    resource: kubeResources.pods,
+    project: () => '',
+    reach: (reach: WatchReach) => told.push(reach.kind),
+  };
+  for await (const event of watchResource(rest, silent, watch, new Stopper()))
+    if (event.kind === 'set') break;
+  expect(told).toEqual(['lost', 'lost', 'following']);
 });
 
 test('a line that arrives in pieces is one event', async () => {

@@ -7,6 +7,7 @@ import {
   type Log,
   type StopSignal,
   type WatchEvent,
+  type WatchReach,
 } from '@dovetail/core-ports';
 
 import {
@@ -25,6 +26,8 @@ export type WatchOptions<T> = {
   readonly project: (object: KubeObject) => T;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
+  /** Told of each failure, and of each time that the watch is open. */
+  readonly reach?: (reach: WatchReach) => void;
 };
 
 type Page = { metadata: { resourceVersion: string; continue?: string }; items: KubeObject[] };
@@ -78,6 +81,7 @@ export async function* watchResource<T>(
       } catch (error) {
         if (stop.aborted) return;
         const isGone = error instanceof KubeError && error.code === 'gone';
+        options.reach?.({ kind: 'lost', error });
         if (isGone) version = undefined;
         // A list helps at once, unless the watch after it is refused as well.
         if (!isGone || ++relists > 1)
@@ -171,6 +175,7 @@ async function* follow<T>(
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), silenceMaxMs);
   const body = await openWatch(rest, options, from, AbortSignal.any([signal, silence.signal]));
+  options.reach?.({ kind: 'following' });
   try {
     for await (const line of inTurns(linesOf(body))) {
       timer.refresh();
@@ -183,6 +188,8 @@ async function* follow<T>(
     // The connection broke. Delivered events count, and the next watch begins after the last of
     // them.
     if (error instanceof KubeError || signal.aborted) throw error;
+    // Changes may wait since the silence began.
+    if (silence.signal.aborted) options.reach?.({ kind: 'lost', error });
   } finally {
     clearTimeout(timer);
     body.destroy();

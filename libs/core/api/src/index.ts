@@ -16,6 +16,7 @@ export { commandRecordOf } from './parse/command-record.js';
 export { ec2NodeClassOf } from './parse/ec2-node-class.js';
 export {
   awsNodeTemplateOf,
+  hasAl2Images,
   inlineProviderOf,
   type KubernetesVersion,
   ubuntuTerms,

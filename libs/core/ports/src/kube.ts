@@ -88,6 +88,14 @@ export type WatchEvent<T> =
   | { readonly kind: 'synced' }
   | { readonly kind: 'restored' };
 
+/**
+ * Whether a watch sees what changes. `lost` comes at each failure with what failed: from then on,
+ * what was read may be old. `following` comes once the watch is open again; the changes in between
+ * are its next events.
+ */
+export type WatchReach =
+  { readonly kind: 'lost'; readonly error: unknown } | { readonly kind: 'following' };
+
 /** A merge patch (RFC 7386) or a JSON patch (RFC 6902). */
 export type Patch =
   | { readonly type: 'merge'; readonly body: unknown }
@@ -122,6 +130,8 @@ export interface KubeWatches {
       project: (object: KubeObject) => T;
       fieldSelector?: string;
       labelSelector?: string;
+      /** Told of each failure, and of each time that the watch is open. */
+      reach?: (reach: WatchReach) => void;
     },
     stop: StopSignal,
   ): AsyncIterable<WatchEvent<T>>;

@@ -2,7 +2,7 @@ import { ubuntuTerms } from '@dovetail/core-api';
 import { type Raw, readRecord } from '@dovetail/core-kube-model';
 
 import { type Cluster, isPresent, type Tell, tellUnknown, textOf, without } from './draft.js';
-import { identityOf, metadataOptionsOf, ubuntuRoot } from './legacy-class.js';
+import { identityOf, metadataOptionsOf, tellNoAl2Images, ubuntuRoot } from './legacy-class.js';
 
 const templateFields = ['nodeClassRef', 'requirements', 'taints', 'startupTaints', 'kubelet'];
 const poolFields = ['template', 'disruption', 'limits', 'weight'];
@@ -71,6 +71,7 @@ function imagesOf(spec: Raw, { version, tell }: Images): Raw {
     if (selected || family === 'Custom' || family === '') return {};
     const alias = `${family.toLowerCase()}@latest`;
     tell('spec.amiSelectorTerms', `alias ${alias}: v1 wants the images of a family to be named`);
+    if (family === 'AL2') tellNoAl2Images('spec.amiFamily', version, tell);
     return { amiSelectorTerms: [{ alias }] };
   }
   tell('spec.amiFamily', 'AL2, whose nodes boot alike: v1 has no family Ubuntu');

@@ -217,6 +217,80 @@ describe('objects of v1beta1', () => {
   });
 });
 
+describe('a class of AL2', () => {
+  const shown = async (object: Json, minor: number): Promise<string> => {
+    const { err } = await convert(fileOf(JSON.stringify(object)), {
+      kubernetes: { major: 1, minor },
+    });
+    return err;
+  };
+  const none = 'spec.amiFamily: AL2 has no images for Kubernetes 1.33';
+  test.each([
+    ['AWSNodeTemplate', nodeTemplate({ amiFamily: 'AL2' })],
+    ['EC2NodeClass', betaClass({ amiFamily: 'AL2' })],
+  ])('%s is told that it has no images from Kubernetes 1.33 on', async (_kind, object) => {
+    expect(await shown(object, 33)).toContain(none);
+    expect(await shown(object, 32)).not.toContain('no images');
+  });
+  test.each([
+    ['AWSNodeTemplate', nodeTemplate({ amiFamily: 'AL2', amiSelector: { own: 'yes' } })],
+    ['EC2NodeClass', betaClass({ amiFamily: 'AL2', amiSelectorTerms: [{ id: 'ami-1' }] })],
+  ])('%s with images of its own is not', async (_kind, object) =>
+    expect(await shown(object, 33)).not.toContain('no images'),
+  );
+});
+
+describe('a field that v1 has not', () => {
+  const claim = (status: Json): Json => ({
+    apiVersion: 'karpenter.sh/v1beta1',
+    kind: 'NodeClaim',
+    metadata,
+    spec: { nodeClassRef: { name: 'default' }, requirements: [] },
+    status,
+  });
+  const condition = { type: 'Drifted', status: 'True' };
+  test.each<[string, Json, string, Json]>([
+    [
+      'of a claim',
+      claim({ conditions: [{ ...condition, severity: 'Info' }] }),
+      'status.conditions[0].severity',
+      { status: { conditions: [condition] } },
+    ],
+    [
+      'of a pool',
+      betaPool({ disruption: { consolidationPolicy: 'WhenEmpty', own: 'x' } }),
+      'spec.disruption.own',
+      { spec: { disruption: { consolidationPolicy: 'WhenEmpty' } } },
+    ],
+    [
+      'of a class',
+      betaClass({ metadataOptions: { httpToken: 'required' } }),
+      'spec.metadataOptions.httpToken',
+      { spec: { metadataOptions: { httpPutResponseHopLimit: 2 } } },
+    ],
+  ])('%s is left out and told once', async (_of, given, field, kept) => {
+    const found = await converted(given);
+    expect(textsOf(found, field)).toEqual([expect.stringContaining('left out')]);
+    expect(found.objects[0]).toMatchObject(kept);
+    expect(JSON.stringify(found.objects)).not.toMatch(/severity|"own"|httpToken"/);
+  });
+});
+
+test('an object of a list is refused at its own line', async () => {
+  const file = fileOf(
+    [
+      'apiVersion: v1',
+      'kind: List',
+      'items:',
+      `- ${JSON.stringify(betaClass())}`,
+      `- ${JSON.stringify(betaPool({}, { requirements: [{ key: 'a' }] }))}`,
+      `- ${JSON.stringify(nodeTemplate())}`,
+    ].join('\n'),
+  );
+  const { err } = await convert(file);
+  expect(err).toMatch(/given\.yaml:5: NodePool default in v1: .*operator/);
+  expect(err).toMatch(/given\.yaml:6: metadata\.name: another object is EC2NodeClass default/);
+});
 test('each changed field is a comment above its object, and a line on standard error', async () => {
   const { out, err } = await convert(fileOf(JSON.stringify(provisioner({ weight: 3 }))));
   expect(out).toMatch(/^# kind: .*\n(# .*\n)+apiVersion: karpenter.sh\/v1\n/);

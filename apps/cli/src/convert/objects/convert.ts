@@ -12,8 +12,9 @@ import {
 import { isRecord, type Parsed, parsed, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { InputError } from '../../manifests/input-error.js';
-import { errorAt, type Source, valueOf } from '../../manifests/objects.js';
+import { errorAt, placeOf, type Source, valueOf } from '../../manifests/objects.js';
 import type { Problems } from '../../manifests/problems.js';
+import { withoutUnknownFields } from '../../manifests/unknown-fields.js';
 import { claimOfBeta, classOfBeta, poolOfBeta } from './beta.js';
 import {
   type Cluster,
@@ -182,6 +183,19 @@ async function draftsOf(source: Source, given: Given): Promise<readonly Draft[]>
   });
 }
 
+/** Leaves out what the schema of v1 does not know, such as the severity of older conditions. */
+function dropUnknown(draft: Draft): void {
+  if (draft.notes.length === 0 || !isOfKarpenter(String(draft.object['apiVersion']))) return;
+  const { object, fields } = withoutUnknownFields(draft.object);
+  draft.object = object;
+  for (const { field, meant } of fields)
+    if (!draft.notes.some((note) => note.field === field))
+      draft.notes.push({
+        field,
+        text: `left out: v1 has no such field${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      });
+}
+
 const parsers: Readonly<Record<string, (raw: unknown) => Parsed<unknown>>> = {
   NodePool: nodePoolOf,
   EC2NodeClass: ec2NodeClassOf,
@@ -189,14 +203,13 @@ const parsers: Readonly<Record<string, (raw: unknown) => Parsed<unknown>>> = {
 };
 
 /** Throws InputError for a converted object that v1 refuses, with the field of v1. */
-function check({ source, object, notes }: Draft): void {
+async function check({ source, object, notes }: Draft): Promise<void> {
   if (notes.length === 0) return;
   const kind = String(object['kind']);
   const read = parsers[kind]?.(forParser(object));
   if (read === undefined || read.ok) return;
-  const { file, line } = source.document;
   throw new InputError(`${read.value} cannot be used here: ${read.remedy}`, {
-    place: { file, line },
+    place: await placeOf(source),
     field: `${kind} ${nameOf(object)} in v1: ${read.field}`,
   });
 }
@@ -210,15 +223,14 @@ const identityOf = ({ object }: Draft): string =>
   ].join('/');
 
 /** Throws InputError for an object that became one that is there already. */
-function checkSingle(draft: Draft, seen: Set<string>): void {
+async function checkSingle(draft: Draft, seen: Set<string>): Promise<void> {
   const identity = identityOf(draft);
   const before = seen.has(identity);
   seen.add(identity);
   if (!before || draft.notes.length === 0) return;
-  const { file, line } = draft.source.document;
   throw new InputError(
     `another object is ${String(draft.object['kind'])} ${nameOf(draft.object)} already: rename one of the two`,
-    { place: { file, line }, field: 'metadata.name' },
+    { place: await placeOf(draft.source), field: 'metadata.name' },
   );
 }
 
@@ -246,9 +258,10 @@ export async function convertObjects(
   const whole: Draft[] = [];
   const seen = new Set<string>();
   for (const draft of moveKubelets(drafts)) {
-    const good = await problems.reading(() => {
-      check(draft);
-      checkSingle(draft, seen);
+    const good = await problems.reading(async () => {
+      dropUnknown(draft);
+      await check(draft);
+      await checkSingle(draft, seen);
       return draft;
     });
     if (good !== undefined) whole.push(good);

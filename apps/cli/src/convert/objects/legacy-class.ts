@@ -1,4 +1,4 @@
-import type { AmiSelectorTerm, NodeClass } from '@dovetail/core-api';
+import { type AmiSelectorTerm, hasAl2Images, type NodeClass } from '@dovetail/core-api';
 import { Malformed, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { type Cluster, isPresent, only, type Tell, tellUnknown } from './draft.js';
@@ -75,7 +75,25 @@ export function metadataOptionsOf(raw: unknown, field: string, tell: Tell): Raw 
   return { ...options, httpPutResponseHopLimit: hopLimitBefore };
 }
 
-function imagesOf(provider: Raw, read: NodeClass, field: string, tell: Tell): Raw {
+/** Says of a class with the images of AL2 that there are none for the cluster's Kubernetes. */
+export function tellNoAl2Images(
+  field: string,
+  kubernetes: Cluster['kubernetes'],
+  tell: Tell,
+): void {
+  if (hasAl2Images(kubernetes)) return;
+  const version = `${kubernetes.major}.${kubernetes.minor}`;
+  tell(
+    field,
+    `AL2 has no images for Kubernetes ${version}, so that no node of this class starts there: write AL2023, with alias al2023@latest and userData for it; --kubernetes-version names the version of an older cluster`,
+  );
+}
+
+function imagesOf(
+  provider: Raw,
+  read: NodeClass,
+  { field, cluster, tell }: { field: string; cluster: Cluster; tell: Tell },
+): Raw {
   const family = provider['amiFamily'];
   if (family !== read.amiFamily)
     tell(
@@ -91,6 +109,8 @@ function imagesOf(provider: Raw, read: NodeClass, field: string, tell: Tell): Ra
       ? 'is amiSelectorTerms now: one term for each combination of values'
       : `was absent, and is amiSelectorTerms now: the latest images of the family`,
   );
+  if (family === 'AL2' && !isPresent(provider['amiSelector']))
+    tellNoAl2Images(`${field}.amiFamily`, cluster.kubernetes, tell);
   return { amiFamily: read.amiFamily, amiSelectorTerms: terms };
 }
 
@@ -132,7 +152,7 @@ export function classSpecOf(
     return withIdsAlone(read[`${name}Terms`], `${field}.${name}`, tell);
   };
   return {
-    ...imagesOf(provider, read, field, tell),
+    ...imagesOf(provider, read, { field, cluster, tell }),
     ...identityOf(only(provider, 'instanceProfile'), field, cluster, tell),
     subnetSelectorTerms: selected('subnetSelector'),
     securityGroupSelectorTerms: selected('securityGroupSelector'),

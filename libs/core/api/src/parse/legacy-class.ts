@@ -44,12 +44,13 @@ const legacyFamilies = [
 ] as const;
 type LegacyFamily = (typeof legacyFamilies)[number];
 
-/**
- * The family of a legacy class that names none: AL2 up to Kubernetes 1.32, the last with AL2
- * images, then AL2023.
- */
+/** Whether AWS has images of AL2 for a version of Kubernetes: 1.32 is the last one. */
+export const hasAl2Images = ({ major, minor }: KubernetesVersion): boolean =>
+  major === 1 && minor <= 32;
+
+/** The family of a legacy class that names none: AL2 while it has images, then AL2023. */
 const legacyDefaultFamily = (kubernetes: KubernetesVersion): AmiFamily =>
-  kubernetes.major > 1 || kubernetes.minor >= 33 ? 'AL2023' : 'AL2';
+  hasAl2Images(kubernetes) ? 'AL2' : 'AL2023';
 
 type Images = Pick<NodeClass, 'amiFamily' | 'amiSelectorTerms' | 'blockDeviceMappings'>;
 

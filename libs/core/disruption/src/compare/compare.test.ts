@@ -143,5 +143,19 @@ describe('a node that the other ends', () => {
       ).ends.map(({ keeps }) => keeps?.code);
     expect(codes('replace')).toEqual(['disruption-disabled', 'disruption-disabled']);
     expect(codes('all')).toEqual([undefined, undefined]);
+    expect(codes('search')).toEqual([undefined, undefined]);
+  });
+
+  test('goes for several new nodes only if the whole cluster is searched', () => {
+    const nodes = [{ cores: 16, pods: [1_500, 1_500] }] as const;
+    const { input } = ending(nodes, ['Underutilized']);
+    const planKeeping: ComparisonInput['planKeeping'] = (kept) => {
+      const plan = input.planKeeping(kept);
+      return { ...plan, newNodes: plan.newNodes.flatMap((node) => [node, node]) };
+    };
+    const codes = (consolidation: ComparisonInput['consolidation']) =>
+      compareRound({ ...input, planKeeping, consolidation }).ends.map(({ keeps }) => keeps?.code);
+    expect(codes('all')).toEqual(['needs-new-node']);
+    expect(codes('search')).toEqual([undefined]);
   });
 });

@@ -4,13 +4,14 @@ import type { Plan } from '@dovetail/core-scheduling';
 
 import { replaceableDrift } from '../causes/drift.js';
 import { podsThatCount } from '../causes/emptiness.js';
+import { nodesInMax } from '../consolidation/search.js';
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import type { NodeView } from '../facts/view.js';
 import { priceOf } from '../rules/costs.js';
 import type { EndReason } from './rounds.js';
 
 /** Which under-used nodes are given up: the reaper's setting `CONSOLIDATION`. */
-export type ConsolidationMode = 'none' | 'delete' | 'replace' | 'all';
+export type ConsolidationMode = 'none' | 'delete' | 'replace' | 'all' | 'search';
 
 /** A node that another autoscaler ends, as it was before. Its claim carries its price now. */
 export type EndedNode = { readonly view: NodeView; readonly reason: EndReason };
@@ -98,6 +99,7 @@ const nodesMax: Readonly<Record<ConsolidationMode, number>> = {
   delete: 0,
   replace: 1,
   all: 1,
+  search: nodesInMax,
 };
 
 /** Why the under-used nodes would be kept after all, by what giving them up adds to the plan. */
@@ -114,8 +116,12 @@ function keptForPrice(
       'needs-new-node',
       `${String(added.nodes)} new nodes for its pods are more than CONSOLIDATION=${consolidation} buys`,
     );
-  if (consolidation !== 'all' && nodes.length > 1)
-    return note('disruption-disabled', 'several nodes go together only with CONSOLIDATION=all');
+  const isOneByOne = consolidation !== 'all' && consolidation !== 'search';
+  if (isOneByOne && nodes.length > 1)
+    return note(
+      'disruption-disabled',
+      'several nodes go together only with CONSOLIDATION=all or search',
+    );
   return added.microsPerHour < freedMicros
     ? undefined
     : note('not-worthwhile', 'new nodes for its pods cost as much');

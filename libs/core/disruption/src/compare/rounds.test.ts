@@ -70,3 +70,16 @@ test('a claim that ends without ever having had an instance is no end of a node'
   rounds.look([{ ...failed, deletionMs: nowMs }], 100);
   expect(rounds.look([], 5_000)).toBeUndefined();
 });
+
+test('claims of a time without watches are skipped, with the round that had begun', () => {
+  const rounds = new Rounds({ gatherMs });
+  rounds.look([claim('a')], 0);
+  rounds.look([claim('a'), claim('bb')], 100);
+  const now = [claim('a', marked('Empty')), claim('bb'), claim('ccc')];
+  expect(rounds.skip(now, 60_000)).toMatchObject({
+    launched: ['uid-bb', 'uid-ccc'],
+    ended: [{ claimUid: 'uid-a', reason: 'Empty' }],
+  });
+  expect(rounds.skip(now, 61_000)).toBeUndefined();
+  expect(rounds.look(now, 69_000)).toBeUndefined();
+});

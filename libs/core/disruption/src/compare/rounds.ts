@@ -55,13 +55,28 @@ export class Rounds {
 
   /** The round that is complete now, if there is one. Claims of the first look are history. */
   look(claims: readonly NodeClaim[], nowMs: number): Round | undefined {
-    this.#forgetGone(claims);
-    for (const claim of claims) this.#see(claim, nowMs);
-    this.#begun = true;
+    this.#take(claims, nowMs);
     const open = this.#open;
     if (open === undefined || nowMs - open.lastMs < this.#gatherMs) return undefined;
     this.#open = undefined;
     return open;
+  }
+
+  /**
+   * Like `look`, after a time without watches: what is new is left out of later rounds. Returns
+   * it as one round, with what had begun before; undefined if nothing is new.
+   */
+  skip(claims: readonly NodeClaim[], nowMs: number): Round | undefined {
+    this.#take(claims, nowMs);
+    const skipped = this.#open;
+    this.#open = undefined;
+    return skipped;
+  }
+
+  #take(claims: readonly NodeClaim[], nowMs: number): void {
+    this.#forgetGone(claims);
+    for (const claim of claims) this.#see(claim, nowMs);
+    this.#begun = true;
   }
 
   #see(claim: NodeClaim, nowMs: number): void {
