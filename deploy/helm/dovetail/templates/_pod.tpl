@@ -40,6 +40,21 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The services whose pods are in the network of the host, by the names of their values; empty: none. */}}
+{{- define "dovetail.inHostNetwork" -}}
+{{- $root := . -}}
+{{- $all := dict -}}
+{{- $hosts := list -}}
+{{- range $name, $values := .Values.services }}{{- $_ := set $all (printf "services.%s" $name) $values -}}{{- end -}}
+{{- range $name := list "console" "sinks" -}}
+{{- if (get $root.Values $name).enabled }}{{- $_ := set $all $name (get $root.Values $name) -}}{{- end -}}
+{{- end -}}
+{{- range $name := keys $all | sortAlpha -}}
+{{- if (include "dovetail.block" (dict "root" $root "values" (get $all $name)) | fromJson).hostNetwork }}{{- $hosts = append $hosts $name -}}{{- end -}}
+{{- end -}}
+{{- join ", " $hosts -}}
+{{- end -}}
+
 {{/* Where pods of a service may stand: what was given, and one pod on a node. */}}
 {{- define "dovetail.affinity" -}}
 {{- $affinity := deepCopy (.block.affinity | default dict) -}}
