@@ -124,7 +124,7 @@ async function isHeard(at: Guarded): Promise<boolean> {
   );
 }
 
-/** What programs say on standard error when all is well: our library, and asyncio about TLS. */
+/** Lines of standard error when all is well: of our library, and of asyncio about TLS. */
 const isHarmless = /^nats-connected |^returning true from eof_received/;
 
 test('the program of the library says that NATS does not answer, and waits', async () => {
