@@ -2,15 +2,20 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import {
+  aptSettings,
+  fetchDebian,
+  LeftOut,
   lockedAs,
   lockedVersions,
   otherVersions,
   packageNames,
   sectionOf,
+  sourcesOf,
+  take,
   valuesWith,
   versionFiles,
 } from '@dovetail/tools/release';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
 
 /**
@@ -43,6 +48,7 @@ describe('the release workflow', () => {
   test('runs the whole gate, and makes what it publishes by the command that anyone can run', () => {
     expect(jobs['check']?.steps.map(({ run }) => run)).toContain('.ci/run');
     expect(jobs['build']?.steps.flatMap(({ run }) => run ?? [])).toEqual([
+      'sudo apt-get update && sudo apt-get install --yes debian-archive-keyring',
       'make release-check TAG="$GITHUB_REF_NAME" IMAGE_REPOSITORY="$IMAGE"',
     ]);
     expect(textOf('Makefile')).toMatch(/^release-check:.*\n\t@npx tsx tools\/release-check\.ts$/m);
@@ -101,6 +107,43 @@ describe('the version', () => {
     expect(new Set(lockedVersions(after))).toEqual(new Set(['9.9.9']));
     expect(after.match(/9\.9\.9/g)).toHaveLength(lockedVersions(lock).length);
   });
+});
+
+describe('the libraries of the image', () => {
+  const source = { mirror: 'http://mirror', keyring: '/keys.gpg' };
+  test("are taken from Debian's own sources, whatever those of the machine are", () => {
+    expect(sourcesOf(source).split('\n')).toEqual([
+      'deb [signed-by=/keys.gpg] http://mirror/debian bookworm main',
+      'deb [signed-by=/keys.gpg] http://mirror/debian bookworm-updates main',
+      'deb [signed-by=/keys.gpg] http://mirror/debian-security bookworm-security main',
+      '',
+    ]);
+    expect(aptSettings('arm64', '/state')).toMatchObject({
+      'Dir::Etc::sourcelist': '/state/sources.list',
+      'Dir::Etc::sourceparts': '/dev/null',
+      'Dir::Etc::preferencesparts': '/dev/null',
+    });
+    expect(textOf('deploy/docker/Dockerfile')).toContain('/nodejs24-debian12:');
+  });
+  test('are not taken without the keys that sign their lists', () =>
+    expect(() => fetchDebian('amd64', root, { ...source, keyring: '/none.gpg' })).toThrow(
+      "/none.gpg is missing, by which Debian's packages are checked: install debian-archive-keyring",
+    ));
+});
+
+test.each([
+  [false, 'left out'],
+  [true, 'failed'],
+])('a step that this machine cannot try, and is needed: %j, is %s', async (isNeeded, kind) => {
+  const work = (): string => {
+    throw new LeftOut('there is no image');
+  };
+  const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  expect(await take('image', work, { isNeeded })).toMatchObject({
+    kind,
+    text: 'there is no image',
+  });
+  written.mockRestore();
 });
 
 test.each([
