@@ -7,6 +7,7 @@ import {
   LeftOut,
   lockedAs,
   lockedVersions,
+  manifestWith,
   otherVersions,
   packageNames,
   sectionOf,
@@ -49,7 +50,7 @@ describe('the release workflow', () => {
     expect(jobs['check']?.steps.map(({ run }) => run)).toContain('.ci/run');
     expect(jobs['build']?.steps.flatMap(({ run }) => run ?? [])).toEqual([
       'sudo apt-get update && sudo apt-get install --yes debian-archive-keyring',
-      'make release-check TAG="$GITHUB_REF_NAME" IMAGE_REPOSITORY="$IMAGE"',
+      'make release-check TAG="$GITHUB_REF_NAME" IMAGE_REPOSITORY="$IMAGE" SOURCE_REPOSITORY="$GITHUB_SERVER_URL/$GITHUB_REPOSITORY"',
     ]);
     expect(textOf('Makefile')).toMatch(/^release-check:.*\n\t@npx tsx tools\/release-check\.ts$/m);
     expect(existsSync(join(root, '.ci/run'))).toBe(true);
@@ -81,6 +82,16 @@ describe('the release workflow', () => {
   test('names no registry of its own', () =>
     expect(text.match(/\b[\w-]+\.(io|com|dev|org)\b/g)).toEqual(null));
 });
+
+test.each(['https://host/owner/name', 'https://host/owner/name.git'])(
+  'the packages name %s as their repository, as npm asks of a package with provenance',
+  (repository) =>
+    expect(JSON.parse(manifestWith('{ "name": "a", "version": "1.0.0" }', repository))).toEqual({
+      name: 'a',
+      version: '1.0.0',
+      repository: { type: 'git', url: 'git+https://host/owner/name.git' },
+    }),
+);
 
 describe('the version', () => {
   const { version } = JSON.parse(textOf('package.json')) as { readonly version: string };

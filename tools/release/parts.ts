@@ -3,5 +3,5 @@ export { aptSettings, fetchDebian, sourcesOf } from '../image-parts/debian.js';
 export { sectionOf } from './changelog.js';
 export { valuesWith } from './charts.js';
 export { LeftOut, take } from './outcome.js';
-export { packageNames } from './packages.js';
+export { manifestWith, packageNames } from './packages.js';
 export { lockedAs, lockedVersions, otherVersions, versionFiles } from './versions.js';
