@@ -27,7 +27,11 @@ const root = join(import.meta.dirname, '..', '..');
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
 const text = textOf('.github/workflows/release.yaml');
 
-type Step = { readonly uses?: string; readonly run?: string };
+type Step = {
+  readonly uses?: string;
+  readonly run?: string;
+  readonly with?: { readonly name?: string; readonly path?: string };
+};
 const { jobs, permissions } = parse(text) as {
   readonly permissions: Readonly<Record<string, string>>;
   readonly jobs: Readonly<
@@ -55,11 +59,21 @@ describe('the release workflow', () => {
     expect(textOf('Makefile')).toMatch(/^release-check:.*\n\t@npx tsx tools\/release-check\.ts$/m);
     expect(existsSync(join(root, '.ci/run'))).toBe(true);
   });
-  test('gives an identity only to the job that publishes', () => {
+  test('gives an identity only to the job that publishes, and writes only in the one after it', () => {
     const named = Object.entries(jobs).filter(([, job]) => job.permissions !== undefined);
     expect(named.map(([name, job]) => [name, job.permissions])).toEqual([
       ['publish', { contents: 'read', 'id-token': 'write' }],
+      ['announce', { contents: 'write' }],
     ]);
+  });
+  test('makes a release of the repository, with every file that was kept of what is published', () => {
+    const lines = (text = ''): readonly string[] => text.match(/\S+/g) ?? [];
+    const kept = jobs['publish']?.steps.find((step) => step.with?.name === 'published')?.with?.path;
+    const files = lines(kept).map((file) => file.replace('release/', 'published/'));
+    expect(files).toContain('published/dovetail.mjs');
+    const made = lines(jobs['announce']?.steps.at(-1)?.run);
+    expect(made.slice(0, 3)).toEqual(['gh', 'release', 'create']);
+    expect(files.filter((file) => !made.includes(file))).toEqual([]);
   });
   test('publishes both charts, and every package that can be installed, each packed by its own target', () => {
     expect(text).toContain('for chart in dovetail-crd dovetail; do');
