@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import {
   aptSettings,
+  carried,
   fetchDebian,
   LeftOut,
   lockedAs,
@@ -133,6 +134,14 @@ describe('the version', () => {
     expect(after.match(/9\.9\.9/g)).toHaveLength(lockedVersions(lock).length);
   });
 });
+
+test.each(['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'sinks', 'cli'])(
+  'an image without the source map or the licences of %s is no release',
+  (program) =>
+    expect(carried).toEqual(
+      expect.arrayContaining([`app/${program}.js.map`, `app/${program}.notices.txt`]),
+    ),
+);
 
 describe('the libraries of the image', () => {
   const source = { mirror: 'http://mirror', keyring: '/keys.gpg' };
