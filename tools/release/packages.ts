@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 /** The folders under dist/packages, each before those that need it. */
 export const packageNames = ['contracts', 'client', 'cli'] as const;
 
-/** What a release packs: the version that the packages must say, and the repository's address. */
+/** A release to pack: the version that the packages must say, and the repository's address. */
 export type PackedRelease = {
   readonly version: string;
   /** `https://host/owner/name`; undefined where no release is made. */
