@@ -27,6 +27,14 @@ const render = rendererOf(helm);
     ['leaseDuration=100ms', "'/leaseDuration'"],
     ['cluster.name=my.cluster', "'/cluster/name'"],
     ['common.hostNetwork=true', "both use the host's port 8080: set `port` of one of them"],
+    [
+      'services.launcher.serviceAccount.name=one,services.reaper.serviceAccount.name=one',
+      'services.launcher and services.reaper both create the ServiceAccount one',
+    ],
+    [
+      'services.launcher.serviceAccount.name=dovetail-pod-watcher',
+      'services.launcher and services.podWatcher both create the ServiceAccount dovetail-pod-watcher',
+    ],
     ['services.solver.resources.limits.memory=256Mi', 'heapMiB is 288: the process needs 388Mi'],
     ['services.solver.autoscaling.kind=keda', 'natsMonitoring is empty: write host:port'],
     ['uninstallGuard.enable=false', "additional properties 'enable' not allowed"],

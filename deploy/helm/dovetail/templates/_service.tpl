@@ -7,6 +7,7 @@
 {{- include "dovetail.checkEnv" . -}}
 {{- include "dovetail.checkHeap" . -}}
 {{- include "dovetail.checkPorts" .root -}}
+{{- include "dovetail.checkAccounts" .root -}}
 {{- include "dovetail.checkBus" . -}}
 {{- $scaled := ne (dig "autoscaling" "kind" "none" .values) "none" -}}
 {{- if .values.serviceAccount.create -}}
