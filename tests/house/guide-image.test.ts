@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -17,7 +18,7 @@ describe('the image that the guide to EKS builds', () => {
     // A `g` after the generation is AWS' own processor: m7g, c6gd.
     const isArm = managedNodeGroups.map(({ instanceType }) => /^[a-z]+\d+g/.test(instanceType));
     expect(isArm).toEqual([true]);
-    expect(guide).toContain('export NODE_ARCH=arm64\n');
+    expect(guide).toContain('export NODE_ARCH=arm64 ');
     expect(guide).toContain('docker build --platform "linux/${NODE_ARCH:?}" ');
     // Nothing of the last stage runs, so a machine of the other architecture can build it.
     const last = read('deploy/docker/Dockerfile').split('\nFROM $BASE\n')[1] ?? '';
@@ -33,3 +34,18 @@ describe('the image that the guide to EKS builds', () => {
     expect(guide.indexOf('| docker login ')).toBeLessThan(guide.indexOf('docker push'));
   });
 });
+
+test.each([
+  ['my-cluster', 'dovetail-my-cluster'],
+  ['my_cluster_1', 'dovetail-my-cluster-1'],
+])(
+  'the guide to EKS names the stack of the cluster %s %s, as CloudFormation takes it',
+  (name, stack) => {
+    const guide = read('docs/guides/install-on-eks.md');
+    const [, line = ''] = /^(export NODE_ARCH=.*)$/m.exec(guide) ?? [];
+    const script = `CLUSTER_NAME=${name}; ${line}; printf %s "$STACK"`;
+    expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' })).toBe(stack);
+    const named = [...guide.matchAll(/--stack-name (\S+)/g)].map(([, given]) => given);
+    expect(named).toEqual(['"${STACK:?}"', '"${STACK:?}"']);
+  },
+);
