@@ -62,6 +62,22 @@ const render = rendererOf(helm);
   );
 
   test.each([
+    ['leaseDuration=15', 'a number with ms, s, m or h, such as 15s, up to 24h'],
+    ['settings.batchIdleDuration=10', 'a number with ms, s, m or h, such as 10s'],
+    ['uninstallGuard.settle=60', 'a number with ms, s, m or h, such as 60s'],
+    ['metrics.podMonitor.interval=30', 'a number with ms, s, m or h, such as 30s'],
+    ['interruptionQueue=https://sqs/queue', 'the name of the queue, not its address'],
+    ['otel.endpoint=collector:4317', 'an address such as http://otel-collector'],
+    ['image.digest=abc', 'sha256: and 64 digits of 0-9a-f'],
+    ['assumedRequests=cpu', 'none, or amounts such as cpu=25m'],
+    ['nats.server.fileStore=2Gi', 'a number with MB, GB or TB, such as 2GB'],
+    ['nats.server.volumeSize=3GB', 'a number with Mi, Gi or Ti, such as 3Gi'],
+    ['metrics.dashboards.namespace=A_b', 'the name of a namespace: small letters'],
+  ])('%s is refused with what to write: %s', (value, remedy) =>
+    expect(render(value)).rejects.toThrow(remedy),
+  );
+
+  test.each([
     ['serviceAccount.name=x', 'each service has services.<service>.serviceAccount.name'],
     ['controller.resources.limits.cpu=1', 'the rest in services.<service>'],
     ['replicas=2', 'services.<service>.replicas'],
