@@ -7,6 +7,7 @@ export REAL ?=
 export AUTOSCALER ?=
 export TAG ?=
 export IMAGE_REPOSITORY ?=
+export SOURCE_REPOSITORY ?=
 
 .PHONY: help demo lab lab-down test test-real check bench build release-check
 help: ## list the commands

@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs';
 
 import { decisions } from '@dovetail/client';
 
-const { NATS_URL = 'nats://127.0.0.1:4222', NATS_CREDENTIALS, CLUSTER_NAME = 'lab' } = process.env;
+const { NATS_URL = 'nats://127.0.0.1:4222', NATS_CREDENTIALS, NATS_CA } = process.env;
+const { CLUSTER_NAME = 'lab' } = process.env;
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort());
 process.stdout.once('error', () => stop.abort()); // the reader of a pipe has left
@@ -18,6 +19,10 @@ const events = decisions(
     ...(NATS_CREDENTIALS && {
       credentials: { kind: 'nkey', seed: readFileSync(NATS_CREDENTIALS, 'utf8') },
     }),
+    // The authority of NATS' certificate, if that is not one of the system's.
+    ...(NATS_CA && { tls: { caFile: NATS_CA } }),
+    // Says on standard error whether NATS answers, and why not.
+    log: new console.Console(process.stderr),
   },
   stop.signal,
 );

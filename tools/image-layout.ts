@@ -1,7 +1,8 @@
 // Assembles the image without a container engine, for amd64 and arm64, as an OCI image layout.
 // Usage: tsx tools/image-layout.ts [FOLDER]   (default dist/oci; after `npx nx run
 // @dovetail/deploy:files`). Copy it to a registry with skopeo, crane or oras. VERSION and REVISION
-// set the labels of these names. Exit code 69: Node.js or a library was not to be had.
+// set the labels of these names; DEBIAN_MIRROR names a mirror of Debian. Exit code 69: Node.js or
+// a library was not to be had.
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -23,7 +24,8 @@ import {
   type PlatformImage,
   writeLayout,
 } from './image-parts/layout.js';
-import { obtainRuntime, type Runtime, RuntimeUnavailable } from './image-parts/runtime.js';
+import { RuntimeUnavailable } from './image-parts/obtain.js';
+import { obtainRuntime, type Runtime } from './image-parts/runtime.js';
 import { type Component, partOf, type Sbom, withParts } from './image-parts/sbom.js';
 
 const out = process.argv[2] ?? 'dist/oci';

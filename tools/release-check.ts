@@ -3,7 +3,9 @@
 // Usage: tsx tools/release-check.ts   (it builds what it needs)
 // TAG: the tag that a release is made from. It must be v and the version, and the changelog must
 // have a section of it. IMAGE_REPOSITORY: the image that the packaged chart names, by its digest.
-// A step that this machine cannot try is LEFT OUT, with the reason. Exit code 1: a step failed.
+// SOURCE_REPOSITORY: the address of the repository, which the npm packages name.
+// A step that this machine cannot try is LEFT OUT, with the reason; with TAG it fails, if a release
+// lacks what it makes. Exit code 1: a step failed.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +24,9 @@ import { manifestAt } from './workspace.js';
 const out = 'dist/release';
 const layout = join(out, 'image');
 const { version } = manifestAt('package.json');
-const { TAG, IMAGE_REPOSITORY } = process.env;
+const { TAG, IMAGE_REPOSITORY, SOURCE_REPOSITORY } = process.env;
+/** Steps that make nothing which is published: the workflow signs by its own identity. */
+const lookedAt: ReadonlySet<string> = new Set(['image, by another program', 'signature']);
 const isGiven = (value: string | undefined): value is string => value !== undefined && value !== '';
 
 function checkVersions(): string {
@@ -83,12 +87,22 @@ async function charts(): Promise<string> {
   return packageCharts(helm, { into: out, version, image: releasedImage() });
 }
 
+/** The packages name the repository of the workflow, which alone knows it. */
+function packages(): string {
+  if (isGiven(TAG) && !isGiven(SOURCE_REPOSITORY))
+    throw new Error(
+      'SOURCE_REPOSITORY is not given: name the address that npm finds in the provenance, such as https://host/owner/name',
+    );
+  const repository = isGiven(SOURCE_REPOSITORY) ? SOURCE_REPOSITORY : undefined;
+  return packPackages(out, { version, repository });
+}
+
 async function main(): Promise<void> {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const outcomes: Outcome[] = [];
   const step = async (name: string, work: () => string | Promise<string>): Promise<void> =>
-    void outcomes.push(await take(name, work));
+    void outcomes.push(await take(name, work, { isNeeded: isGiven(TAG) && !lookedAt.has(name) }));
   await step('versions', checkVersions);
   await step('tag and changelog', checkTag);
   await step('build', build);
@@ -96,7 +110,7 @@ async function main(): Promise<void> {
   await step('list of packages', () => keepSbom(join(out, sbomName)));
   await step('image, by another program', () => copyImage(layout, join(out, 'image.tar')));
   await step('charts', charts);
-  await step('npm packages', () => packPackages(out, version));
+  await step('npm packages', packages);
   await step('command as one file', () => keepCommand(join(out, 'dovetail.mjs')));
   await step('digests', () => writeSums(out));
   await step('signature', () => signAndVerify(out));

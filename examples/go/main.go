@@ -25,7 +25,7 @@ func main() {
 	decision := files[0].Messages().ByName("Decision")
 	summary, price := decision.Fields().ByName("summary"), decision.Fields().ByName("price_micros_per_hour")
 
-	connection, err := nats.Connect(or("NATS_URL", nats.DefaultURL), credentials()...)
+	connection, err := nats.Connect(or("NATS_URL", nats.DefaultURL), options()...)
 	must(err)
 	defer connection.Close()
 	_, err = connection.Subscribe("dovetail."+or("CLUSTER_NAME", "lab")+".decision.v1.launch.>", func(m *nats.Msg) {
@@ -37,15 +37,17 @@ func main() {
 	<-ctx.Done()
 }
 
-// The reader's seed, if NATS asks for users.
-func credentials() []nats.Option {
-	file := os.Getenv("NATS_CREDENTIALS")
-	if file == "" {
-		return nil
+// The reader's seed, if NATS asks for users, and the authority of its certificate, if that is not one of the system's.
+func options() (given []nats.Option) {
+	if file := os.Getenv("NATS_CREDENTIALS"); file != "" {
+		option, err := nats.NkeyOptionFromSeed(file)
+		must(err)
+		given = append(given, option)
 	}
-	option, err := nats.NkeyOptionFromSeed(file)
-	must(err)
-	return []nats.Option{option}
+	if file := os.Getenv("NATS_CA"); file != "" {
+		given = append(given, nats.RootCAs(file))
+	}
+	return given
 }
 
 func or(name, fallback string) string {

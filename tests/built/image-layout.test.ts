@@ -190,6 +190,15 @@ describe('the layout', () => {
   });
 
   test.each([
+    ['amd64', amd64],
+    ['arm64', arm64],
+  ])('is of Debian 12 for %s, as its list of packages says', (_architecture, folder) =>
+    expect(readFileSync(join(folder, 'usr/lib/os-release'), 'utf8').split('\n')).toEqual(
+      expect.arrayContaining(['ID=debian', 'VERSION_ID="12"']),
+    ),
+  );
+
+  test.each([
     ['amd64', amd64, 62, 'lib/x86_64-linux-gnu'],
     ['arm64', arm64, 183, 'lib/aarch64-linux-gnu'],
   ])('has Node.js and the C library for %s', (_architecture, folder, machine, libraries) => {

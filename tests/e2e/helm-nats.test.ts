@@ -176,6 +176,54 @@ type Deployment = Rendered & {
     });
   });
 
+  test('are reached by further pods, if they are named', async () => {
+    const rules = ['namespaceSelector.matchLabels.team=watchers', 'ipBlock.cidr=10.0.0.0/16'];
+    const from = rules.map((rule, index) => `nats.server.allowFrom[${String(index)}].${rule}`);
+    expect(theOne(await render(...own, ...from), 'NetworkPolicy', '-nats')).toMatchObject({
+      spec: {
+        ingress: [
+          {
+            ports: [{ port: 'nats' }],
+            from: [
+              { podSelector: {} },
+              { namespaceSelector: { matchLabels: { team: 'watchers' } } },
+              { ipBlock: { cidr: '10.0.0.0/16' } },
+            ],
+          },
+          { ports: [{ port: 'cluster' }], from: [{}] },
+          { ports: [{ port: 'monitoring' }] },
+        ],
+      },
+    });
+  });
+
+  test.each([
+    ['common.hostNetwork=true', 'services.podWatcher, services.reaper'],
+    ['services.reaper.hostNetwork=true', 'services.reaper'],
+    [
+      'sinks.enabled=true,sinks.hostNetwork=true,sinks.list[0].name=a,sinks.list[0].kind=webhook,sinks.list[0].url=https://a',
+      'sinks',
+    ],
+  ])('are reached by pods in the network of the host: %s', async (value, who) => {
+    const ports = ['launcher', 'solver'].map((name) => `services.${name}.hostNetwork=false`);
+    const host = [...own, ...value.split(','), ...ports, 'services.podWatcher.port=8081'];
+    type Ingress = {
+      readonly ports: readonly { readonly port: string }[];
+      readonly from?: unknown;
+    };
+    const policy = async (...values: readonly string[]): Promise<readonly Ingress[]> => {
+      const found = theOne(await render(...values), 'NetworkPolicy', '-nats');
+      return (found as unknown as { readonly spec: { readonly ingress: Ingress[] } }).spec.ingress;
+    };
+    expect((await policy(...host))[0]).toEqual({ ports: [{ port: 'nats', protocol: 'TCP' }] });
+    const nodes = 'nats.server.allowFrom[0].ipBlock.cidr=10.0.0.0/16';
+    expect((await policy(...host, nodes))[0]?.from).toHaveLength(2);
+    const pods = 'nats.server.allowFrom[0].podSelector.matchLabels.app=watcher';
+    await expect(render(...host, pods)).rejects.toThrow(
+      `pods of ${who} are in the network of the host, and nats.server.allowFrom names no address`,
+    );
+  });
+
   (isUnavailable(nats) ? test.skip : test)(
     'has a configuration that a real server accepts, with the users of `dovetail nats-users`',
     async () => {

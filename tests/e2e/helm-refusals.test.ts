@@ -27,6 +27,14 @@ const render = rendererOf(helm);
     ['leaseDuration=100ms', "'/leaseDuration'"],
     ['cluster.name=my.cluster', "'/cluster/name'"],
     ['common.hostNetwork=true', "both use the host's port 8080: set `port` of one of them"],
+    [
+      'services.launcher.serviceAccount.name=one,services.reaper.serviceAccount.name=one',
+      'services.launcher and services.reaper both create the ServiceAccount one',
+    ],
+    [
+      'services.launcher.serviceAccount.name=dovetail-pod-watcher',
+      'services.launcher and services.podWatcher both create the ServiceAccount dovetail-pod-watcher',
+    ],
     ['services.solver.resources.limits.memory=256Mi', 'heapMiB is 288: the process needs 388Mi'],
     ['services.solver.autoscaling.kind=keda', 'natsMonitoring is empty: write host:port'],
     ['uninstallGuard.enable=false', "additional properties 'enable' not allowed"],
@@ -69,6 +77,22 @@ const render = rendererOf(helm);
     expect(render('common.dnsPolicy=Default', 'nats.url=nats://10.0.0.9:4222')).resolves.toEqual(
       expect.arrayContaining([expect.objectContaining({ kind: 'Deployment' })]),
     ));
+
+  test.each([
+    ['leaseDuration=15', 'a number with ms, s, m or h, such as 15s, up to 24h'],
+    ['settings.batchIdleDuration=10', 'a number with ms, s, m or h, such as 10s'],
+    ['uninstallGuard.settle=60', 'a number with ms, s, m or h, such as 60s'],
+    ['metrics.podMonitor.interval=30', 'a number with ms, s, m or h, such as 30s'],
+    ['interruptionQueue=https://sqs/queue', 'the name of the queue, not its address'],
+    ['otel.endpoint=collector:4317', 'an address such as http://otel-collector'],
+    ['image.digest=abc', 'sha256: and 64 digits of 0-9a-f'],
+    ['assumedRequests=cpu', 'none, or amounts such as cpu=25m'],
+    ['nats.server.fileStore=2Gi', 'a number with MB, GB or TB, such as 2GB'],
+    ['nats.server.volumeSize=3GB', 'a number with Mi, Gi or Ti, such as 3Gi'],
+    ['metrics.dashboards.namespace=A_b', 'the name of a namespace: small letters'],
+  ])('%s is refused with what to write: %s', (value, remedy) =>
+    expect(render(value)).rejects.toThrow(remedy),
+  );
 
   test.each([
     ['serviceAccount.name=x', 'each service has services.<service>.serviceAccount.name'],

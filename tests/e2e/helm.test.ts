@@ -311,9 +311,12 @@ describe.skipIf(parts === undefined)('the Helm chart on a real API server', () =
     expect((await definitions()).match(own)).toHaveLength(6);
   });
 
-  test('a release of the same name stands in another namespace', async () => {
-    const args = ['--namespace', 'elsewhere', '--create-namespace', ...flags()];
-    await tool('helm', ['install', 'dovetail', chart, ...args]);
+  test('a second release is refused in another namespace, since both would buy nodes', async () => {
+    const args = ['install', 'dovetail', chart, '--namespace', 'elsewhere', '--create-namespace'];
+    await expect(tool('helm', [...args, ...flags()])).rejects.toThrow(
+      'release dovetail in namespace dovetail runs Dovetail for this Kubernetes cluster already',
+    );
+    await tool('helm', [...args, ...flags(['besideOthers=true'])]);
     await uninstall('dovetail', 'elsewhere');
   });
 

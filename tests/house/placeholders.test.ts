@@ -110,6 +110,8 @@ const all = {
   AWS_REGION: 'us-west-2',
   NODE_ROLE: 'nodes',
   REGISTRY: 'own',
+  NODE_ARCH: 'arm64',
+  STACK: 'dovetail-my-cluster',
 };
 
 (hasPerl ? describe : describe.skip)('the five commands of the guide to EKS', () => {

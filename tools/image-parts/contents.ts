@@ -2,7 +2,8 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join, normalize } from 'node:path';
 
-const services = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'sinks'];
+/** The programs that the image runs as services. */
+export const services = ['pod-watcher', 'solver', 'launcher', 'reaper', 'console', 'sinks'];
 /** The bundles of the image, each with its notices. `cli` has parts of its own beside it. */
 const programs = [...services, 'cli', 'highs-thread', 'traces'];
 

@@ -1,10 +1,11 @@
 // Node.js from npm's packages and the libraries that it needs from Debian's, for one architecture.
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 
+import { debianRelease, fetchDebian } from './debian.js';
 import type { Architecture } from './layout.js';
+import { run } from './obtain.js';
 
 const nodeVersion = '24.21.0';
 /** npm's packages of the Node.js project's own builds, with the digests of the packed files. */
@@ -22,8 +23,6 @@ const nodePackages: Readonly<
       'FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
   },
 };
-/** The libraries of Node.js, the package that holds their licences, and the frame of a Debian. */
-const debianPackages = ['base-files', 'libc6', 'gcc-12-base', 'libgcc-s1', 'libstdc++6'];
 
 /** A package of Debian, as a file. */
 type DebianPackage = { readonly name: string; readonly version: string; readonly file: string };
@@ -35,23 +34,6 @@ export type Runtime = {
   readonly nodeFolder: string;
   readonly debian: readonly DebianPackage[];
 };
-
-/** The runtime was not to be had. The message names the remedy. */
-export class RuntimeUnavailable extends Error {}
-
-function run(command: string, args: readonly string[], cwd: string, remedy: string): string {
-  try {
-    return execFileSync(command, args, {
-      cwd,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-  } catch (thrown) {
-    const { stderr, message } = thrown as { readonly stderr?: string; readonly message: string };
-    const said = stderr?.trim().split('\n').at(-1) || message;
-    throw new RuntimeUnavailable(`${command} ${args.at(-1)} failed: ${said}; ${remedy}`);
-  }
-}
 
 function fetchNode(architecture: Architecture, folder: string): void {
   const { name, sha512 } = nodePackages[architecture];
@@ -70,27 +52,6 @@ function fetchNode(architecture: Architecture, folder: string): void {
   rmSync(join(folder, tarball));
 }
 
-/** Downloads by apt, with lists of its own, so that the machine's own stay as they are. */
-function fetchDebian(architecture: Architecture, folder: string): void {
-  const state = resolve(folder, 'apt');
-  for (const part of ['state/lists/partial', 'cache/archives/partial'])
-    mkdirSync(join(state, part), { recursive: true });
-  const settings = {
-    'Dir::State': join(state, 'state'),
-    'Dir::State::status': '/dev/null',
-    'Dir::Cache': join(state, 'cache'),
-    'APT::Architecture': architecture,
-    'APT::Architectures': architecture,
-    'APT::Sandbox::User': 'root',
-    'Acquire::Languages': 'none',
-  };
-  const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
-  const remedy = 'use Debian 12, and make its packages reachable';
-  run('apt-get', ['-qq', ...options, 'update'], folder, remedy);
-  run('apt-get', ['-qq', ...options, 'download', ...debianPackages], folder, remedy);
-  rmSync(state, { recursive: true });
-}
-
 function debianAt(folder: string): readonly DebianPackage[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.deb'));
   return files.toSorted().map((each) => {
@@ -103,7 +64,8 @@ function debianAt(folder: string): readonly DebianPackage[] {
 
 /** Obtains the runtime, or takes it from the folder where it was put before. */
 export function obtainRuntime(architecture: Architecture, cache: string): Runtime {
-  const folder = join(cache, `${architecture}-${nodeVersion}`);
+  // The name has Debian's release: what an earlier version of this program took may be another's.
+  const folder = join(cache, `${architecture}-${nodeVersion}-${debianRelease}`);
   if (!existsSync(folder)) {
     const draft = `${folder}.draft-${process.pid}`;
     mkdirSync(draft, { recursive: true });

@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { services } from '../image-parts/contents.js';
 import { LeftOut } from './outcome.js';
 
 type Descriptor = {
@@ -17,11 +18,11 @@ type Config = {
 /** The labels of OCI that say what an image is, and from what it was built. */
 const labels = ['title', 'description', 'licenses', 'version', 'revision'] as const;
 /** Files that the image carries for those who look into it. */
-const carried = [
+export const carried: readonly string[] = [
   'app/LICENSE',
   'app/NOTICE',
   'app/sbom.cdx.json',
-  ...['pod-watcher', 'solver', 'launcher', 'reaper', 'cli'].flatMap((program) => [
+  ...[...services, 'cli'].flatMap((program) => [
     `app/${program}.js.map`,
     `app/${program}.notices.txt`,
   ]),

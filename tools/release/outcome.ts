@@ -28,14 +28,17 @@ const reasonOf = (thrown: unknown): string => {
   return lastLines(said === '' ? thrown.message : said);
 };
 
-/** Takes the step and prints its end. Never throws: the steps after it are tried all the same. */
-export async function take(step: string, work: Step): Promise<Outcome> {
+/**
+ * Takes the step and prints its end. Never throws: the steps after it are tried all the same. A
+ * step that is needed fails where it cannot be tried: a release would lack what it makes.
+ */
+export async function take(step: string, work: Step, { isNeeded = false } = {}): Promise<Outcome> {
   const outcome = await Promise.resolve()
     .then(work)
     .then(
       (text): Outcome => ({ kind: 'done', step, text }),
       (thrown: unknown): Outcome =>
-        thrown instanceof LeftOut
+        thrown instanceof LeftOut && !isNeeded
           ? { kind: 'left out', step, text: thrown.message }
           : { kind: 'failed', step, text: reasonOf(thrown) },
     );

@@ -1,14 +1,40 @@
 // The npm packages of a release: packed, and installed together in an empty folder.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /** The folders under dist/packages, each before those that need it. */
 export const packageNames = ['contracts', 'client', 'cli'] as const;
 
+/** A release to pack: the version that the packages must say, and the repository's address. */
+export type PackedRelease = {
+  readonly version: string;
+  /** `https://host/owner/name`; undefined where no release is made. */
+  readonly repository: string | undefined;
+};
+
+/**
+ * The text of package.json with the repository that it is published from. npm refuses a proof of
+ * provenance of another one, or beside none.
+ */
+export const manifestWith = (manifest: string, repository: string): string =>
+  `${JSON.stringify(
+    {
+      ...(JSON.parse(manifest) as object),
+      repository: { type: 'git', url: `git+${repository.replace(/\.git$/, '')}.git` },
+    },
+    undefined,
+    2,
+  )}\n`;
+
 /** Packs the packages into the folder, installs them elsewhere, and runs what they hold. */
-export function packPackages(into: string, version: string): string {
+export function packPackages(into: string, { version, repository }: PackedRelease): string {
+  if (repository !== undefined)
+    for (const name of packageNames) {
+      const file = join(packed(name), 'package.json');
+      writeFileSync(file, manifestWith(readFileSync(file, 'utf8'), repository));
+    }
   const scratch = mkdtempSync(join(tmpdir(), 'dovetail-installed-'));
   const run = (command: string, args: readonly string[]): string =>
     execFileSync(command, args, { cwd: scratch, encoding: 'utf8', stdio: 'pipe' }).trim();

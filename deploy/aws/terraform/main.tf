@@ -15,8 +15,8 @@ data "aws_region" "current" {}
 locals {
   account   = data.aws_caller_identity.current.account_id
   partition = data.aws_partition.current.partition
-  # `name` is deprecated in version 6 of the provider, and `region` is not there in version 5.
-  region = try(data.aws_region.current.region, data.aws_region.current.name)
+  # `name` is deprecated in version 6 of the provider, and `region` is not there in version 5; `id` is the region in both.
+  region = data.aws_region.current.id
   events = jsondecode(file("${path.module}/../events.json"))
   accounts = {
     launcher = var.launcher_service_account

@@ -16,6 +16,7 @@ export { forTests, isUnavailable, wantsRealParts } from './obtain/obtained.js';
 export { obtainPythonSubscriber } from './obtain/python-subscriber.js';
 export { obtainStackLinters } from './obtain/stack-linters.js';
 export { declarationOf, obtainTerraformArguments } from './obtain/terraform-arguments.js';
+export { hasOpenssl, makeCertificate } from './parts/certificate.js';
 export type { RunningControlPlane } from './parts/control-plane.js';
 export { startControlPlane } from './parts/control-plane.js';
 export { controllersDefault, volumeControllers } from './parts/control-plane-args.js';

@@ -9,6 +9,7 @@ import { type Channel, type Decision, publishDecision, streamSpecs } from '@dove
 import { systemClock, systemHash } from '@dovetail/runtime';
 import {
   forTests,
+  hasOpenssl,
   httpRequest,
   isUnavailable,
   obtainGoProgram,
@@ -97,8 +98,9 @@ function started(subscriber: Subscriber, { path }: Program, at: Guarded): Runnin
   const env = {
     ...process.env,
     ...subscriber.env,
-    NATS_URL: at.nats.url,
+    NATS_URL: at.url,
     NATS_CREDENTIALS: join(at.dir, 'reader.nk'),
+    NATS_CA: at.authority,
     CLUSTER_NAME: cluster,
     // For the script: where `nats` and `buf` are, and no settings of who runs this.
     ...(isScript && {
@@ -122,6 +124,20 @@ async function isHeard(at: Guarded): Promise<boolean> {
   );
 }
 
+/** Lines of standard error when all is well: of our library, and of asyncio about TLS. */
+const isHarmless = /^nats-connected |^returning true from eof_received/;
+
+test('the program of the library says that NATS does not answer, and waits', async () => {
+  const [{ args = [] } = {}] = subscribers;
+  const env = { ...process.env, NATS_URL: 'nats://127.0.0.1:9', NATS_CREDENTIALS: '', NATS_CA: '' };
+  const running = new Running(spawn(process.execPath, args, { cwd: root, env }));
+  await waitFor(() => running.errors.length > 0, { what: 'a complaint', deadlineMs: 60_000 });
+  expect(running.errors[0]).toMatch(/^nats-unreachable NATS at nats:\/\/127\.0\.0\.1:9 does not/);
+  expect([running.lines, running.child.exitCode]).toEqual([[], null]);
+  running.child.kill('SIGINT');
+  await running.ended;
+});
+
 test.each(subscribers)('the guide quotes $file', async ({ file }) => {
   const guide = await readFile(join(root, 'docs', 'guides', 'subscribe.md'), 'utf8');
   // The comment at the top says what the guide says around the program.
@@ -134,12 +150,17 @@ if (isUnavailable(server)) {
   test('programs that subscribe are left out', () =>
     console.warn(`LEFT OUT: programs that subscribe: ${server.unavailable}`));
 } else {
-  describe('a program with the rights of a reader', () => {
+  if (!hasOpenssl())
+    process.stdout.write('LEFT OUT: programs that subscribe by TLS: there is no openssl on PATH\n');
+  describe.each([
+    ['plainly', false],
+    ...(hasOpenssl() ? [['by TLS, with an authority of its own', true] as const] : []),
+  ] as const)('a program with the rights of a reader, on NATS that speaks %s,', (_how, tls) => {
     const guarded = new Guarded();
     let bus: NatsBus | undefined;
     let channel: Channel;
     beforeAll(async () => {
-      await guarded.start(server.path);
+      await guarded.start(server.path, { tls });
       const launcher = guarded.service('launcher');
       bus = launcher;
       await waitFor(async () => (await launcher.ensureStreams(streamSpecs(cluster)), true), {
@@ -172,7 +193,8 @@ if (isUnavailable(server)) {
       running.child.kill('SIGINT');
       await running.ended;
       // The command of NATS has no exit code, because the signal itself ends it.
-      expect([running.errors, running.child.exitCode ?? 0]).toEqual([[], 0]);
+      const errors = running.errors.filter((said) => !isHarmless.test(said));
+      expect([errors, running.child.exitCode ?? 0]).toEqual([[], 0]);
       // The next one has not subscribed before the server has forgotten this one.
       await waitFor(async () => !(await isHeard(guarded)), {
         what: `the server to forget ${subscriber.file}`,

@@ -76,6 +76,14 @@ if (noTerraform) process.stdout.write('LEFT OUT: terraform fmt: there is no terr
   expect(formatted).toBe('is as it should be'),
 );
 
+test('the Terraform module reads the region in every version of the provider that it allows', () => {
+  expect(terraformText).toMatch(/version = ">= 5\.\d+"/);
+  // Version 5 has `name`, which is deprecated in 6, and 6 has `region`. `try` hides neither from
+  // `terraform validate`.
+  const read = [...terraformText.matchAll(/data\.aws_region\.\w+\.(\w+)/g)];
+  expect(read.map(([, attribute]) => attribute)).toEqual(['id']);
+});
+
 const eksctl = await forTests(() => obtainGoProgram(join(import.meta.dirname, 'eksctl')));
 if (isUnavailable(eksctl))
   process.stdout.write(`LEFT OUT: the rules of eksctl: ${eksctl.unavailable}\n`);

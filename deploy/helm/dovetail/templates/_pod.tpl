@@ -53,6 +53,39 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Refuses two accounts of one name: Helm 3 would fail on the second, and with Helm 4 the last one's annotations would hold. */}}
+{{- define "dovetail.checkAccounts" -}}
+{{- $root := . -}}
+{{- $all := dict "console" .Values.console "sinks" .Values.sinks -}}
+{{- range $name, $values := .Values.services }}{{- $_ := set $all (printf "services.%s" $name) $values -}}{{- end -}}
+{{- $taken := dict -}}
+{{- range $name := keys $all | sortAlpha -}}
+{{- $values := get $all $name -}}
+{{- if and (dig "serviceAccount" "create" false $values) (dig "enabled" true $values) -}}
+{{- $account := include "dovetail.accountName" (dict "root" $root "component" (trimPrefix "services." $name | kebabcase) "values" $values) -}}
+{{- if hasKey $taken $account -}}
+{{- fail (printf "%s and %s both create the ServiceAccount %s: let one of them create it, and set serviceAccount.create=false of the other; but each then has the rights of both" (get $taken $account) $name $account) -}}
+{{- end -}}
+{{- $_ := set $taken $account $name -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The services whose pods are in the network of the host, by the names of their values; empty: none. */}}
+{{- define "dovetail.inHostNetwork" -}}
+{{- $root := . -}}
+{{- $all := dict -}}
+{{- $hosts := list -}}
+{{- range $name, $values := .Values.services }}{{- $_ := set $all (printf "services.%s" $name) $values -}}{{- end -}}
+{{- range $name := list "console" "sinks" -}}
+{{- if (get $root.Values $name).enabled }}{{- $_ := set $all $name (get $root.Values $name) -}}{{- end -}}
+{{- end -}}
+{{- range $name := keys $all | sortAlpha -}}
+{{- if (include "dovetail.block" (dict "root" $root "values" (get $all $name)) | fromJson).hostNetwork }}{{- $hosts = append $hosts $name -}}{{- end -}}
+{{- end -}}
+{{- join ", " $hosts -}}
+{{- end -}}
+
 {{/* Where pods of a service may stand: what was given, and one pod on a node. */}}
 {{- define "dovetail.affinity" -}}
 {{- $affinity := deepCopy (.block.affinity | default dict) -}}

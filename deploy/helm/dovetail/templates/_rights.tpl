@@ -1,3 +1,17 @@
+{{/* Refuses to install a second release for the cluster: both would buy nodes for the same pods. Its Leases are in its namespace. */}}
+{{- define "dovetail.checkAlone" -}}
+{{- if and .Release.IsInstall (not .Values.besideOthers) -}}
+{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- $namespace := get (.metadata.annotations | default dict) "meta.helm.sh/release-namespace" -}}
+{{- $isLauncher := and (eq (get $labels "app.kubernetes.io/part-of") "dovetail") (eq (get $labels "app.kubernetes.io/component") "launcher") -}}
+{{- if and $isLauncher $namespace (ne $namespace $.Release.Namespace) -}}
+{{- fail (printf "release %s in namespace %s runs Dovetail for this Kubernetes cluster already, and both would buy nodes for the same pods: uninstall it first, or set besideOthers=true if its launchers are scaled to none" (get .metadata.annotations "meta.helm.sh/release-name") $namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Rights of one service: cluster-wide rules, and its Lease in its own namespace. Called with root, component, values and rules. */}}
 {{- define "dovetail.rights" -}}
 apiVersion: rbac.authorization.k8s.io/v1

@@ -8,6 +8,7 @@
 {{- include "dovetail.checkHeap" . -}}
 {{- include "dovetail.checkPorts" .root -}}
 {{- include "dovetail.checkDns" . -}}
+{{- include "dovetail.checkAccounts" .root -}}
 {{- include "dovetail.checkBus" . -}}
 {{- $scaled := ne (dig "autoscaling" "kind" "none" .values) "none" -}}
 {{- if .values.serviceAccount.create -}}

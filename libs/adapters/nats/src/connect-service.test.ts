@@ -1,10 +1,16 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Log } from '@dovetail/core-ports';
-import { isUnavailable, obtainNatsServer, type RunningNats, startNats } from '@dovetail/testbed';
+import {
+  hasOpenssl,
+  isUnavailable,
+  makeCertificate,
+  obtainNatsServer,
+  type RunningNats,
+  startNats,
+} from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { connectService, type NatsSettings, secretsOf } from './connect-service.js';
@@ -32,28 +38,6 @@ test.each<[string, Partial<typeof noFiles>, object]>([
 );
 
 const server = await obtainNatsServer();
-const openssl = ((): boolean => {
-  try {
-    execFileSync('openssl', ['version']);
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-/** Makes a key, and a certificate of it for localhost that an authority signs. */
-function certificate(dir: string, name: string, signer?: string): void {
-  const at = (file: string): string => join(dir, file);
-  const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
-  const names = signer === undefined ? [] : ['-addext', 'subjectAltName=DNS:localhost'];
-  const signed =
-    signer === undefined ? [] : ['-CA', at(`${signer}.crt`), '-CAkey', at(`${signer}.key`)];
-  const out = ['-subj', `/CN=${name}`, '-keyout', at(`${name}.key`), '-out', at(`${name}.crt`)];
-  execFileSync('openssl', ['req', '-x509', ...made, ...names, ...signed, ...out], {
-    stdio: 'pipe',
-  });
-}
-
 /** The state that a connection with these settings comes to. */
 async function outcome(given: Partial<NatsSettings>): Promise<string> {
   const quiet = (): void => undefined;
@@ -66,7 +50,7 @@ async function outcome(given: Partial<NatsSettings>): Promise<string> {
   return state;
 }
 
-if (isUnavailable(server) || !openssl)
+if (isUnavailable(server) || !hasOpenssl())
   test('TLS is left out', () =>
     console.warn(
       `LEFT OUT: TLS to NATS: ${isUnavailable(server) ? server.unavailable : 'there is no openssl on PATH'}`,
@@ -79,10 +63,10 @@ else
     let plain: RunningNats;
 
     beforeAll(async () => {
-      certificate(dir, 'ca');
-      certificate(dir, 'stranger');
-      certificate(dir, 'nats', 'ca');
-      certificate(dir, 'solver', 'ca');
+      makeCertificate(dir, 'ca');
+      makeCertificate(dir, 'stranger');
+      makeCertificate(dir, 'nats', 'ca');
+      makeCertificate(dir, 'solver', 'ca');
       const tls = { cert_file: 'nats.crt', key_file: 'nats.key', ca_file: 'ca.crt' };
       const lines = Object.entries(tls).map(
         ([key, name]) => `${key}: ${JSON.stringify(file(name))}`,

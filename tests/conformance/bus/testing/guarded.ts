@@ -12,7 +12,7 @@ import {
 } from '@dovetail/adapter-nats';
 import { busRights, type BusRole, busRoles, inboxOf } from '@dovetail/contracts';
 import type { Log } from '@dovetail/core-ports';
-import { type RunningNats, startNats } from '@dovetail/testbed';
+import { makeCertificate, type RunningNats, startNats } from '@dovetail/testbed';
 import { connect, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
 
 /** The cluster whose users the server has. */
@@ -24,8 +24,11 @@ export class Guarded {
   readonly keys = new Map<BusRole, UserKey>(busRoles.map((role) => [role, newUserKey()]));
   readonly complaints: string[] = [];
   nats!: RunningNats;
+  /** The file with the authority of its certificate; empty: it speaks no TLS. */
+  authority = '';
 
-  async start(path: string): Promise<void> {
+  /** Starts it; by TLS as `localhost` if so wanted, with the authority in the folder's ca.crt. */
+  async start(path: string, { tls = false } = {}): Promise<void> {
     const users = new Map(
       [...this.keys].map(([role, { publicKey }]) => [
         role,
@@ -33,8 +36,17 @@ export class Guarded {
       ]),
     );
     for (const [role, { seed }] of this.keys) writeFileSync(join(this.dir, `${role}.nk`), seed);
-    const config = `authorization {\n${usersConfig(users)}}\n`;
+    const config = `authorization {\n${usersConfig(users)}}\n${tls ? this.#certified() : ''}`;
     this.nats = await startNats({ path, dir: join(this.dir, 'nats'), config });
+  }
+
+  /** Makes an authority and a certificate. Answers the lines of the server's configuration. */
+  #certified(): string {
+    makeCertificate(this.dir, 'ca');
+    this.authority = join(this.dir, 'ca.crt');
+    makeCertificate(this.dir, 'nats', 'ca');
+    const at = (file: string): string => JSON.stringify(join(this.dir, file));
+    return `tls {\n  cert_file: ${at('nats.crt')}\n  key_file: ${at('nats.key')}\n}\n`;
   }
 
   /** Gives a role a new key while the server and its clients run. */
@@ -46,6 +58,12 @@ export class Guarded {
     writeFileSync(file, config.replace(old?.publicKey ?? '', fresh.publicKey));
     writeFileSync(join(this.dir, `${role}.nk`), fresh.seed);
     process.kill(this.nats.pid, 'SIGHUP');
+  }
+
+  /** Its address, with the name that is in its certificate, if it has one. */
+  get url(): string {
+    const { url } = this.nats;
+    return this.authority === '' ? url : url.replace('nats://127.0.0.1', 'tls://localhost');
   }
 
   /** A plain client with a role's key. */
@@ -72,10 +90,10 @@ export class Guarded {
       {
         clusterName: cluster,
         replicaName: 'one',
-        natsUrl: this.nats.url,
+        natsUrl: this.url,
         natsReplicas: 1,
         natsCredentials: join(this.dir, `${role}.nk`),
-        natsCa: '',
+        natsCa: this.authority,
         natsCert: '',
         natsKey: '',
       },
