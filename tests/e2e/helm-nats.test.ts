@@ -152,7 +152,7 @@ type Deployment = Rendered & {
     expect(theOne(objects, 'ScaledObject', '-solver')).toMatchObject({
       spec: {
         triggers: [
-          { metadata: { natsServerMonitoringEndpoint: 'dovetail-nats.dovetail.svc:8222' } },
+          { metadata: { natsServerMonitoringEndpoint: 'dovetail-nats-peers.dovetail.svc:8222' } },
         ],
       },
     });

@@ -19,7 +19,7 @@ export type DebianSource = {
 };
 
 /** Debian's own server, unless DEBIAN_MIRROR names another. */
-export const debianSource = (): DebianSource => ({
+const debianSource = (): DebianSource => ({
   mirror: process.env['DEBIAN_MIRROR'] ?? 'http://deb.debian.org',
   keyring: '/usr/share/keyrings/debian-archive-keyring.gpg',
 });
