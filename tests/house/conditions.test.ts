@@ -35,7 +35,7 @@ const others: ReadonlySet<string> = new Set([
   // Kinds of objects, and a policy of pools.
   ...['InlineProvider', 'NodePool', 'WhenEmpty'],
   // Reasons of Events about nodes.
-  ...['DisruptionBlocked', 'Unconsolidatable'],
+  ...['DisruptionBlocked', 'DisruptionLaunching', 'Unconsolidatable'],
   // Codes of AWS, from which reasons are made.
   ...['AuthFailure', 'InvalidIamInstanceProfileName', 'InvalidParameterValue'],
   ...['PendingVerification', 'VcpuLimitExceeded'],
