@@ -37,8 +37,8 @@ export class PlanFinder {
   }
 
   /**
-   * The plans of these decisions. The launch of a claim has the plan that bought the claim. One about
-   * a command, its nodes or what it buys has the plan that the command was judged by.
+   * The plans of these decisions. The launch of a claim has the plan that bought the claim. One
+   * about a command, its nodes or what it buys has the plan that the command was judged by.
    */
   plans(): readonly string[] {
     const plans = [...this.#found.values()].flatMap(
