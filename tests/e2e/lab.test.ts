@@ -38,16 +38,16 @@ const program = (
 ): Promise<Ended> => ranCommand({ name, folder, args, env });
 
 function firstLine(reader: ChildProcessWithoutNullStreams): Promise<string> {
-  let text = '';
+  let [text, said] = ['', ''];
   reader.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
+    said += chunk;
   });
   return new Promise((resolve, reject) => {
     reader.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
       if (text.includes('\n')) resolve(text.split('\n', 1)[0] ?? '');
     });
-    reader.on('close', () => reject(new Error(`nothing was read: ${text}`)));
+    reader.on('close', () => reject(new Error(`nothing was read: ${text}${said}`)));
   });
 }
 
