@@ -10,14 +10,15 @@ export type ServiceView = Pick<Served, 'logFile' | 'httpUrl'>;
 
 /**
  * The service of this name. Without a nats-server all services are one part: each has pages at a
- * port of its own, which its log tells.
+ * port of its own, which its log tells. The log calls each solver `solver`.
  */
 export async function serviceOf(lab: Lab, name: string): Promise<ServiceView> {
   const apart = lab.parts.get(name);
   if (apart !== undefined) return apart as Served;
   const together = lab.parts.get('services');
   const listening = await logged(together, 'listening');
-  const port = listening.findLast(({ service }) => service === name)?.['port'];
+  const inLog = name.replace(/-\d+$/, '');
+  const port = listening.findLast(({ service }) => service === inLog)?.['port'];
   if (together === undefined || typeof port !== 'number')
     throw new Error(`${name} does not run in this lab`);
   return { logFile: together.logFile, httpUrl: `http://127.0.0.1:${String(port)}` };

@@ -80,6 +80,18 @@ test('position says where the stream is, and what has no stream is named', async
   await expect(readBus(url).position('OTHER')).rejects.toMatchObject({ code: 'no-stream' });
 });
 
+test('the last message of a subject is read by another process, too', async () => {
+  const { url, say } = await begun();
+  const reader = readBus(url);
+  expect(await reader.lastMessage('TOLD', 'told.a')).toBeUndefined();
+  await say('told.a', 'one');
+  await say('told.a', 'ä\u0000');
+  const last = await reader.lastMessage('TOLD', 'told.a');
+  expect(new TextDecoder().decode(last?.payload)).toBe('ä\u0000');
+  expect(last).toMatchObject({ subject: 'told.a', sequence: 2 });
+  await expect(reader.lastMessage('OTHER', 'told.a')).rejects.toMatchObject({ code: 'no-stream' });
+});
+
 test('what only a member of the process could do is refused, with the remedy', async () => {
   const { url } = await begun();
   const reader = readBus(url);

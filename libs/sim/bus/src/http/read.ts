@@ -16,7 +16,7 @@ import {
 
 import { withScope } from '../memory/signal.js';
 import type { QueueName } from '../memory/work.js';
-import { eventOf } from './lines.js';
+import { eventOf, type LastAnswer, messageOfJson } from './lines.js';
 
 const retryMs = 250;
 
@@ -157,8 +157,11 @@ class BusReader implements Bus {
     return this.#refuse('measure streams');
   }
 
-  lastMessage(): Promise<DeliveredMessage | undefined> {
-    return this.#refuse('read single messages');
+  async lastMessage(stream: string, subject: string): Promise<DeliveredMessage | undefined> {
+    const query = new URLSearchParams({ stream, subject });
+    const response = await this.#get(`/last?${query.toString()}`);
+    const { message } = await this.#answer<LastAnswer>(response);
+    return message === undefined ? undefined : messageOfJson(message);
   }
 
   request(): Promise<DeliveredMessage> {

@@ -6,7 +6,7 @@ import { type Bus, BusError, type FollowFrom } from '@dovetail/core-ports';
 import { memoryBus } from '../memory/bus.js';
 import type { MemoryBusServer } from '../memory/server.js';
 import type { QueueName } from '../memory/work.js';
-import { lineOf } from './lines.js';
+import { type LastAnswer, lineOf, messageJson } from './lines.js';
 
 /** The in-process bus, readable by other processes. */
 export type ServedBus = { readonly url: string; readonly close: () => Promise<void> };
@@ -41,6 +41,8 @@ async function answer(bus: Bus, request: IncomingMessage, response: ServerRespon
         message: 'the in-process bus can only be read from outside',
       });
     else if (pathname === '/position') reply(response, 200, await bus.position(stream));
+    else if (pathname === '/last')
+      reply(response, 200, await lastOf(bus, stream, searchParams.get('subject') ?? ''));
     else if (pathname === '/lag')
       reply(response, 200, { lag: await bus.lagOf(queueOf(searchParams)) });
     else if (pathname === '/follow')
@@ -52,7 +54,7 @@ async function answer(bus: Bus, request: IncomingMessage, response: ServerRespon
     else
       reply(response, 404, {
         code: 'no-stream',
-        message: `there are /position, /lag and /follow, not ${pathname}`,
+        message: `there are /position, /last, /lag and /follow, not ${pathname}`,
       });
   } catch (error) {
     const known = error instanceof BusError ? error : new BusError('unavailable', String(error));
@@ -63,6 +65,11 @@ async function answer(bus: Bus, request: IncomingMessage, response: ServerRespon
         message: known.message,
       });
   }
+}
+
+async function lastOf(bus: Bus, stream: string, subject: string): Promise<LastAnswer> {
+  const message = await bus.lastMessage(stream, subject);
+  return message === undefined ? {} : { message: messageJson(message) };
 }
 
 function queueOf(query: URLSearchParams): QueueName {
