@@ -21,6 +21,12 @@ const lifeOfNode = 'tests/e2e/smoke.test.ts';
 /** The smoke: the life of a node, and the chart at work under its accounts. */
 const smoke = [lifeOfNode, 'tests/e2e/helm-run.test.ts'];
 
+/**
+ * Files that read what services write, as they do it without a nats-server. The rest of them is in
+ * `NATS_SERVER=none make test`.
+ */
+const inOneProcess = ['tests/e2e/metrics.test.ts', 'tests/e2e/replay.test.ts'];
+
 /** All test files that use one of the large parts, or the world that `make test-real` chooses. */
 const filesOnRealParts = (): readonly string[] =>
   execFileSync(
@@ -136,10 +142,17 @@ async function smokeOnReal(env: Environment): Promise<StageResult> {
       };
 }
 
+const withoutNats = (env: Environment): Promise<StageResult> =>
+  runStage('without a nats-server', [...system, ...inOneProcess], {
+    ...env,
+    DOVETAIL_REAL: '',
+    NATS_SERVER: 'none',
+  });
+
 /**
  * The stages of a way, one after the other; those of one row run side by side. `twins` is all that
  * decides the same way every time, `real` the tests on the real control plane and other large
- * parts, `smoke` two files of them. Undefined for another word.
+ * parts, `smoke` two files of them, and two without a nats-server. Undefined for another word.
  */
 export function stagesOf(
   way: string,
@@ -158,7 +171,11 @@ export function stagesOf(
         [onRealParts(true, patterns, env)],
       ];
     case 'smoke':
-      return [[obtaining(['control-plane', 'kubectl', 'helm', 'nats'])], [() => smokeOnReal(env)]];
+      return [
+        [obtaining(['control-plane', 'kubectl', 'helm', 'nats'])],
+        [() => smokeOnReal(env)],
+        [() => withoutNats(env)],
+      ];
     default:
       return undefined;
   }
