@@ -11,15 +11,7 @@ import { poolReady } from '@dovetail/test-support/placement';
 import { logged, serviceOf } from '@dovetail/test-support/service-view';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld } from '@dovetail/test-support/world';
-import { isUnavailable, obtainNatsServer } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-
-const nats = await obtainNatsServer();
-const isTraced = !isUnavailable(nats);
-if (!isTraced)
-  process.stdout.write(
-    'LEFT OUT: traces, because without a nats-server all services share a process, which traces nothing\n',
-  );
 
 /** Spans are sent every fifth of a second, and not every five. */
 const quick = { OTEL_BSP_SCHEDULE_DELAY: '200' } as const;
@@ -33,7 +25,7 @@ async function opened(env: Readonly<Record<string, string>>): Promise<TestWorld>
   return at;
 }
 
-describe.runIf(isTraced)('traces of a lab whose services are told where to send them', () => {
+describe('traces of a lab whose services are told where to send them', () => {
   let receiver: OtlpReceiver;
   let at: TestWorld;
   const called = (name: string): readonly ReceivedSpan[] =>
@@ -147,7 +139,7 @@ describe.runIf(isTraced)('traces of a lab whose services are told where to send 
   });
 });
 
-const receivers: readonly [string, () => Promise<OtlpReceiver>][] = [
+describe.each<[string, () => Promise<OtlpReceiver>]>([
   [
     'is not there',
     async () => {
@@ -158,9 +150,7 @@ const receivers: readonly [string, () => Promise<OtlpReceiver>][] = [
   ],
   ['never answers', () => otlpReceiver(() => undefined)],
   ['refuses everything', () => otlpReceiver((response) => void response.writeHead(400).end())],
-];
-
-describe.runIf(isTraced).each(receivers)('a receiver that %s', (_what, start) => {
+])('a receiver that %s', (_what, start) => {
   test('holds up no pod and no service, and is told of in the log', async () => {
     const receiver = await start();
     const at = await opened({
