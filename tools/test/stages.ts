@@ -14,7 +14,7 @@ const system = [...vitest, 'tests/vitest.config.mjs'];
  * services share a process then, which traces nothing and has no metrics of its own.
  */
 const natsOnly = [
-  'tests/e2e/{bad-input,dashboards,faults,lab.test,placement-left,subscribers,traces}*',
+  'tests/e2e/{bad-input,console.test,dashboards,faults,lab.test,placement-left,subscribers,traces}*',
   'tests/conformance/bus/{nats,plain-client,programs}*',
   'tests/conformance/kube/**',
 ];
@@ -100,8 +100,8 @@ async function systemOnTwins(patterns: readonly string[], env: Environment): Pro
   if (had) return result;
   const reason = (text.split('\n', 1)[0] ?? '').replace(/^nats-server\s+missing\s+/, '');
   const line =
-    'LEFT OUT: faults, bad input, subscribers, dashboards, traces, the lab as it is started and ' +
-    'pods left to the scheduler, which look at ' +
+    'LEFT OUT: faults, bad input, subscribers, console, dashboards, traces, the lab as it is started ' +
+    'and pods left to the scheduler, which look at ' +
     `services as processes or at NATS; other tests ran with all services in one process: no nats-server (${reason})`;
   return { ...result, leftOut: [...result.leftOut, line] };
 }
