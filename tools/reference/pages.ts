@@ -27,7 +27,10 @@ const metricTables = [
  */
 export const referencePages = (): ReadonlyMap<string, string> =>
   new Map([
-    ['docs/reference/reason-codes.md', reasonCodesPage(read('libs/core/scheduling/src/plan.ts'))],
+    [
+      'docs/reference/reason-codes.md',
+      reasonCodesPage(read('libs/core/scheduling/src/reasons.ts')),
+    ],
     ['docs/reference/custom-resources.md', customResourcesPage()],
     [
       'apps/cli/src/manifests/known-fields.ts',

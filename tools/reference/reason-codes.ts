@@ -1,4 +1,4 @@
-/** The unions of codes in `plan.ts`, with the heading and the sentence that the page gives them. */
+/** The unions of codes in `reasons.ts`, with the heading and the sentence that the page gives them. */
 const unions = [
   {
     name: 'ReasonCode',
@@ -28,7 +28,7 @@ const unions = [
 /** The codes of one union with their docstrings. Throws for a code without one. */
 function codesOf(source: string, name: string): readonly (readonly [string, string])[] {
   const [, union] = new RegExp(`type ${name} =\n((?: .*\n)*?[^;]*);`).exec(source) ?? [];
-  if (union === undefined) throw new Error(`plan.ts has no union ${name}`);
+  if (union === undefined) throw new Error(`reasons.ts has no union ${name}`);
   const lines = union.split('\n');
   return lines.flatMap((line, index) => {
     const [, code] = /^ +\| '([a-z-]+)'/.exec(line) ?? [];
@@ -42,7 +42,7 @@ function codesOf(source: string, name: string): readonly (readonly [string, stri
 /** The page of all reason codes, from the source that declares them. */
 export const reasonCodesPage = (source: string): string => `# Reason codes
 
-Written by \`npm run reference\` from \`libs/core/scheduling/src/plan.ts\`; do not edit it by hand. Every refusal and every decision
+Written by \`npm run reference\` from \`libs/core/scheduling/src/reasons.ts\`; do not edit it by hand. Every refusal and every decision
 has reasons: a code, the values compared, and a sentence. Codes are contracts. Sentences are not.
 
 ${unions

@@ -53,6 +53,25 @@ describe('a pause', () => {
     expect(pauses.pauses('key')).toBe(false);
   });
 
+  test('stands for work that is given up once more, because a write after it has failed', async () => {
+    const clock = virtualClock(0);
+    const pauses = new Pauses(clock, times);
+    await clock.advance(5_000);
+    const first = pauses.begin('key', { sinceMs: 0 });
+    await clock.advance(1_000);
+    expect(pauses.begin('key', { sinceMs: 0 })).toEqual(first);
+  });
+
+  test('of another process goes on, and the next is longer', async () => {
+    const clock = virtualClock(0);
+    const pauses = new Pauses(clock, times);
+    expect(pauses.knows('key')).toBe(false);
+    pauses.resume('key', { untilMs: 40_000, lengthMs: 80_000 });
+    expect([pauses.knows('key'), pauses.untilMs('key')]).toEqual([true, 40_000]);
+    await clock.advance(50_000);
+    expect(pauses.begin('key').lengthMs).toBe(160_000);
+  });
+
   test('begins anew after a key was quiet for the longest pause', async () => {
     const clock = virtualClock(0);
     const pauses = new Pauses(clock, times);

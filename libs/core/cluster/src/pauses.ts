@@ -11,7 +11,8 @@ export type VainWork = {
   readonly isCostly?: boolean;
 };
 
-type Pause = { readonly untilMs: number; readonly lengthMs: number };
+/** A pause of a key: its end, in milliseconds since 1970, and its length. */
+export type Pause = { readonly untilMs: number; readonly lengthMs: number };
 
 /** Work takes less than this, in milliseconds: the longest waits for a replacement. */
 const workMsMax = 3_600_000;
@@ -43,8 +44,21 @@ export class Pauses {
     return untilMs !== undefined && untilMs > this.#clock.nowMs() ? untilMs : undefined;
   }
 
-  /** Work on the key was in vain: it pauses, longer than the last time. */
-  begin(key: string, { sinceMs = this.#clock.nowMs(), isCostly = false }: VainWork = {}): void {
+  /** Whether a pause of the key is remembered, under way or over. */
+  knows(key: string): boolean {
+    return this.#pauses.has(key);
+  }
+
+  /** Goes on with a pause that another process has begun. */
+  resume(key: string, pause: Pause): void {
+    this.#pauses.set(key, pause);
+  }
+
+  /**
+   * Work on the key was in vain: it pauses, longer than the last time. Work that began before the
+   * pause that is under way did is the same work, and that pause stands.
+   */
+  begin(key: string, { sinceMs = this.#clock.nowMs(), isCostly = false }: VainWork = {}): Pause {
     const nowMs = this.#clock.nowMs();
     // Work that another process began may be hours old, and its time that of another clock.
     const tookMs = isCostly ? Math.min(workMsMax, Math.max(0, nowMs - sinceMs)) : 0;
@@ -52,9 +66,13 @@ export class Pauses {
     const maxMs = Math.max(this.#times.maxMs, costlyTimesMax * tookMs);
     this.#forgetQuiet();
     const last = this.#pauses.get(key);
+    if (last !== undefined && nowMs < last.untilMs && sinceMs < last.untilMs - last.lengthMs)
+      return last;
     const isInRow = last !== undefined && sinceMs - last.untilMs <= this.#times.maxMs;
     const lengthMs = isInRow ? Math.min(maxMs, Math.max(firstMs, last.lengthMs * 2)) : firstMs;
-    this.#pauses.set(key, { lengthMs, untilMs: nowMs + lengthMs });
+    const pause = { lengthMs, untilMs: nowMs + lengthMs };
+    this.#pauses.set(key, pause);
+    return pause;
   }
 
   #forgetQuiet(): void {

@@ -26,6 +26,7 @@ export * from './end/ghosts.js';
 export * from './end/ownership.js';
 export * from './end/termination.js';
 export * from './facts/ending-claim.js';
+export * from './facts/left-alone.js';
 export * from './facts/pending.js';
 export * from './facts/refusal.js';
 export * from './facts/retirement-record.js';

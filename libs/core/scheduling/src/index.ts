@@ -10,6 +10,7 @@ export { defaultPlanOptions, finishMsPerNode } from './options.js';
 export { placesOnExisting } from './places.js';
 export * from './plan.js';
 export { plan } from './planner.js';
+export * from './reasons.js';
 export { NotedAnswers } from './record/answers.js';
 export { PartWriter, type RecordPart } from './record/parts.js';
 export {

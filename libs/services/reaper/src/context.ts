@@ -1,6 +1,7 @@
 import type { VainTypes } from '@dovetail/core-cluster';
 import type { Decisions, EventRecorder, Outbox } from '@dovetail/service-kit';
 
+import type { News } from './cluster/news.js';
 import type { ReaperCluster } from './cluster/reaper-cluster.js';
 import type { ReaperConfig } from './config.js';
 import type { ReaperDeps } from './deps.js';
@@ -14,6 +15,8 @@ export type ReaperContext = {
   readonly deps: ReaperDeps;
   readonly config: ReaperConfig;
   readonly cluster: ReaperCluster;
+  /** Counts the changes after which an answer about nodes may be another. */
+  readonly news: News;
   readonly events: EventRecorder;
   readonly decisions: Decisions;
   /** For offerings to avoid. Decisions have an outbox of their own, which may be long. */

@@ -150,6 +150,20 @@ describe('a drifted node', () => {
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
   });
 
+  test('whose pods have no other place is asked about less and less, until something changes', async () => {
+    await full(['n1']);
+    const solver = replacements({ afterMs: 0, isPlaceless: () => true });
+    reap();
+    await cluster.drift('n1', 'AMIDrift');
+    await cluster.pass(3_600);
+    // After 1, 2, 4, 8 and then each 10 minutes.
+    expect(solver.requests).toHaveLength(9);
+    stays('n1');
+    await cluster.scale('web', 1);
+    await cluster.pass(60);
+    expect(solver.requests).toHaveLength(10);
+  });
+
   test('whose pods have no other place stays untouched, and the next has its turn', async () => {
     await full(['n1', 'n2'], never([{ nodes: '1' }]));
     const solver = replacements({

@@ -20,6 +20,7 @@ import { ImpairedInstances } from './interrupt/impaired-instances.js';
 import { Interruptions } from './interrupt/interruptions.js';
 import { GapWatch } from './observe/gap-watch.js';
 import { observe } from './observe/observation.js';
+import { tellProtections } from './observe/protections.js';
 import { ClusterIdentity } from './outside/identity.js';
 import { Commands } from './retire/commands.js';
 import { LeftoverTaints } from './retire/leftover-taints.js';
@@ -93,6 +94,7 @@ export class ReaperEpoch {
   async run(epochStop: StopSignal): Promise<void> {
     const stop = new Stopper(epochStop);
     const unsubscribe = this.#followWorld();
+    const endProtections = tellProtections(this.#context);
     observe(this.#context, stop);
     try {
       await Promise.all([
@@ -110,6 +112,7 @@ export class ReaperEpoch {
       ]);
     } finally {
       unsubscribe();
+      endProtections();
       stop.abort();
     }
   }
@@ -186,7 +189,7 @@ export class ReaperEpoch {
 
   /** The answers about a node that was looked at or given back lately. */
   knownOf(claim: NodeClaim): Pick<ExplainOptions, 'searchAnswer' | 'givenUp' | 'placeAnswer'> {
-    const givenUp = this.#retirer.pauseNote(claim);
+    const givenUp = this.#retirer.vain.noteOn(claim);
     return {
       searchAnswer: ({ uid }) => this.#consolidations.lastNoteOn(uid),
       placeAnswer: (...of) => this.#questions.answerOn(...of),

@@ -17,6 +17,7 @@ import {
   type Outbox,
 } from '@dovetail/service-kit';
 
+import { News } from './cluster/news.js';
 import { ReaperCluster } from './cluster/reaper-cluster.js';
 import type { ReaperConfig } from './config.js';
 import type { ReaperContext } from './context.js';
@@ -38,6 +39,7 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
     deps,
     config,
     cluster,
+    news: new News(cluster),
     events: new EventRecorder(deps, source),
     decisions: new Decisions({
       channel: channelOf(deps, config),

@@ -137,3 +137,21 @@ test('a search that found nothing comes again after a minute at the soonest', as
   await cluster.pass(50);
   expect(solver.searches).toHaveLength(1);
 });
+
+test('a node that no command of a search gives up is told so', async () => {
+  await twoNodes();
+  replacements({ ...two, finds: () => [] });
+  reap(searching);
+  await cluster.pass(30);
+  expect(new Set(cluster.events('Unconsolidatable'))).toEqual(
+    new Set(['a search over the whole cluster found no command with this node that saves enough']),
+  );
+});
+
+test('nothing is searched while budgets hold back every node', async () => {
+  await twoNodes('0');
+  const solver = replacements(two);
+  reap(searching);
+  await cluster.pass(120);
+  expect(solver.searches).toEqual([]);
+});

@@ -3,7 +3,7 @@ import { annotations, labels, nodeClaimObject, renderPromise } from '@dovetail/c
 import { kubeResources } from '@dovetail/core-ports';
 import { expect, test } from 'vitest';
 
-import { cluster, reap, replacements, started } from './testing/current-cluster.js';
+import { cluster, replacements, started } from './testing/current-cluster.js';
 
 const { nodeClaims, nodePools } = kubeResources;
 
@@ -36,8 +36,11 @@ async function buyInVain({ id, cause, plan }: PlanMessage, name: string): Promis
   );
 }
 
-/** How many nodes are bought in six hours for so many nodes that a cheaper one could replace. */
-async function boughtFor(count: number): Promise<number> {
+/**
+ * How many nodes are bought in six hours for so many nodes that a cheaper one could replace, where
+ * another reaper leads after each of these times.
+ */
+async function boughtFor(count: number, leadsSeconds = Infinity): Promise<number> {
   await started({
     consolidationPolicy: 'WhenEmptyOrUnderutilized',
     consolidateAfter: '5s',
@@ -50,9 +53,14 @@ async function boughtFor(count: number): Promise<number> {
   await cluster.scale('web', 2 * count);
   await cluster.pass(1);
   const solver = replacements({ afterMs: 0, priceMicrosPerHour: 60_000, admitsCommands: false });
-  reap({ config: { consolidation: 'replace' } });
+  const one = () => cluster.reaper({ config: { consolidation: 'replace' } });
+  let leader = one();
   let bought = 0;
   for (let seconds = 0; seconds < 6 * 3_600; seconds += 10) {
+    if (seconds > 0 && seconds % leadsSeconds === 0) {
+      leader.stop.abort();
+      leader = one();
+    }
     await cluster.advance(10_000);
     for (const plan of solver.plans.slice(bought)) {
       bought += 1;
@@ -64,6 +72,12 @@ async function boughtFor(count: number): Promise<number> {
 
 test('a cheaper node that never becomes usable is bought five times in six hours at most', async () => {
   const bought = await boughtFor(1);
+  expect(bought).toBeGreaterThan(1);
+  expect(bought).toBeLessThanOrEqual(5);
+});
+
+test('nor more often where another reaper leads every half hour', async () => {
+  const bought = await boughtFor(1, 1_800);
   expect(bought).toBeGreaterThan(1);
   expect(bought).toBeLessThanOrEqual(5);
 });

@@ -10,8 +10,8 @@ import type { World } from './world.js';
 /** Seeds whose stories do much in little time. */
 const seeds = [2, 3, 8] as const;
 const hours = 0.45;
-/** A seed whose calm story has a node that is repaired, and a command that a person deletes. */
-const calm = { seed: 36, hours: 1.7 } as const;
+/** A seed whose calm story drifts, removes and replaces nodes. */
+const calm = { seed: 36, hours: 0.8 } as const;
 
 /** The least that must happen in all stories, so that the laws have something to judge. */
 const least: Tally = {
@@ -27,15 +27,17 @@ const least: Tally = {
 /** Short stories are played to their last line only, with as many types as drawn ones. */
 const manyTypes: World = { ...plainWorld, types: keepingWorld.types ?? [] };
 
+const played: Simulated[] = [];
+
 describe('a short story', () => {
-  test.each(Object.entries(shortStories))('obeys every law when %s', async (_what, lines) =>
-    expect((await replay(lines, { world: manyTypes })).breaches).toEqual([]),
-  );
+  test.each(Object.entries(shortStories))('obeys every law when %s', async (_what, lines) => {
+    const story = await replay(lines, { world: manyTypes });
+    played.push(story);
+    expect(story.breaches).toEqual([]);
+  });
 });
 
 describe('a cluster that is kept cheap', () => {
-  const played: Simulated[] = [];
-
   test.each(seeds)('loses nothing and obeys every law with seed %d', async (seed) => {
     const story = await simulate(seed, hours, { world: keepingWorld });
     played.push(story);
@@ -47,8 +49,10 @@ describe('a cluster that is kept cheap', () => {
     played.push(story);
     expect(story.breaches).toEqual([]);
   });
+});
 
-  test.each(Object.keys(least) as (keyof Tally)[])('has enough %s to judge', (what) => {
+describe('all of these stories', () => {
+  test.each(Object.keys(least) as (keyof Tally)[])('have enough %s to judge', (what) => {
     const sum = played.reduce((all, { tally }) => all + tally[what], 0);
     expect(sum).toBeGreaterThanOrEqual(least[what]);
   });

@@ -145,6 +145,17 @@ export const shortStories: Readonly<Record<string, readonly string[]>> = {
     'checks of i-3 fail',
     'run 45m',
   ],
+  'one of three nodes of a pool breaks and is repaired': [
+    'repair is on',
+    'class default',
+    'pool steady capacity=on-demand types=m5.large',
+    'start services',
+    'run 30s',
+    'scale web 3 cpu=1',
+    'run 2m',
+    'StorageReady of node-1 is False',
+    'run 45m',
+  ],
   'a person deletes a command while the node boots that it has bought': [
     'settings consolidation=all spot-to-spot=no prices=10m',
     'class default',

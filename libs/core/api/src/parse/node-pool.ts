@@ -12,8 +12,6 @@ import {
   readRecord,
   readRequiredText,
   readText,
-  readTextMap,
-  withoutNulls,
 } from '@dovetail/core-kube-model';
 
 import { classGroup, classKinds } from '../another-provider.js';
@@ -30,7 +28,7 @@ import {
   readPoolRequirements,
   readPoolTaints,
 } from './fields.js';
-import { readPoolAnnotations } from './pool-annotations.js';
+import { readPoolAnnotations, readTemplateAnnotations } from './pool-annotations.js';
 
 const nodesPattern = /^((100|[0-9]{1,2})%|[0-9]+)$/;
 const windowPattern = /^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$/;
@@ -171,8 +169,8 @@ function readTemplate(spec: Raw): Template {
       : readDurationMs(node['expireAfter'], `${field}.expireAfter`, { allowNever: true });
   return {
     labels: readNodeLabels(metadata['labels'], 'spec.template.metadata.labels'),
-    annotations: readTextMap(
-      withoutNulls(metadata['annotations']),
+    annotations: readTemplateAnnotations(
+      metadata['annotations'],
       'spec.template.metadata.annotations',
     ),
     ...readPoolTaints(node, field),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { annotations } from '../names.js';
-import { readPoolAnnotations } from './pool-annotations.js';
+import { readPoolAnnotations, readTemplateAnnotations } from './pool-annotations.js';
 
 test.each(['', '0.1234567', '-1', '1e3', '$1', '1.', '1234567'])(
   'the price cap %j is refused by field',
@@ -37,4 +37,19 @@ describe('the settings of a pool', () => {
     expect(readPoolAnnotations({ [annotations.maxLaunchesPerMinute]: '10' })).toEqual({
       maxLaunchesPerMinute: 10,
     }));
+});
+
+describe('the annotations of a template', () => {
+  const field = 'spec.template.metadata.annotations';
+
+  test('are those of the nodes', () =>
+    expect(
+      readTemplateAnnotations({ team: 'a', 'lab.dovetail.sh/x': '1', gone: null }, field),
+    ).toEqual({ team: 'a', 'lab.dovetail.sh/x': '1' }));
+
+  test.each([annotations.maxPricePerHour, 'dovetail.sh/left-alone', 'dovetail.sh/anything'])(
+    'are refused by field if %s is among them',
+    (name) =>
+      expect(() => readTemplateAnnotations({ [name]: '1' }, field)).toThrow(`${field}.${name}: `),
+  );
 });

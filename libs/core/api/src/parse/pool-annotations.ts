@@ -1,4 +1,4 @@
-import { Malformed } from '@dovetail/core-kube-model';
+import { Malformed, readTextMap, withoutNulls } from '@dovetail/core-kube-model';
 
 import { annotations as names } from '../names.js';
 import type { Pool } from '../pool.js';
@@ -35,4 +35,25 @@ export function readPoolAnnotations(
       : { maxPriceMicrosPerHour: Math.round(Number(price) * 1_000_000) }),
     ...(launches === undefined ? {} : { maxLaunchesPerMinute: Number(launches) }),
   };
+}
+
+/** The prefix of the annotations by which Dovetail keeps its own records on claims and nodes. */
+const ownPrefix = 'dovetail.sh/';
+
+/**
+ * Reads the annotations that every node of a pool gets. Those of Dovetail are refused: on a claim
+ * they are records of what it does, and one that nobody meant would cap a price or hold a node.
+ */
+export function readTemplateAnnotations(
+  raw: unknown,
+  field: string,
+): Readonly<Record<string, string>> {
+  const annotations = readTextMap(withoutNulls(raw), field);
+  const own = Object.keys(annotations).find((name) => name.startsWith(ownPrefix));
+  if (own === undefined) return annotations;
+  throw new Malformed(
+    `${field}.${own}`,
+    annotations[own],
+    `${ownPrefix} is for Dovetail's own records on nodes: remove it, or set it on the pool's metadata`,
+  );
 }

@@ -12,8 +12,6 @@ import {
   readRecord,
   readRequiredText,
   readText,
-  readTextMap,
-  withoutNulls,
 } from '@dovetail/core-kube-model';
 
 import { contentHash } from '../content-hash.js';
@@ -29,7 +27,7 @@ import {
   readPoolTaints,
 } from './fields.js';
 import { readKubelet } from './kubelet.js';
-import { readPoolAnnotations } from './pool-annotations.js';
+import { readPoolAnnotations, readTemplateAnnotations } from './pool-annotations.js';
 
 /**
  * The defaults that the legacy webhooks wrote for keys that a Provisioner did not name: linux,
@@ -118,7 +116,7 @@ type LegacyTemplate = Pick<
 function readLegacyTemplate(spec: Raw, provisionerName: string): LegacyTemplate {
   return {
     labels: readNodeLabels(spec['labels'], 'spec.labels'),
-    annotations: readTextMap(withoutNulls(spec['annotations']), 'spec.annotations'),
+    annotations: readTemplateAnnotations(spec['annotations'], 'spec.annotations'),
     ...readPoolTaints(spec, 'spec'),
     classRef: readProviderRef(spec, provisionerName),
     ...(spec['kubeletConfiguration'] === undefined || spec['kubeletConfiguration'] === null

@@ -21,6 +21,7 @@ type Sick = NodeView & { readonly node: Node };
 /** Why a node is repaired. */
 function reasonOf(node: Node, condition: UnhealthyCondition, nowMs: number): DisruptionNote {
   const { type, status, sinceMs } = condition;
+  if (sinceMs === Infinity) return timelessNote(node, condition);
   const seconds = Math.floor((nowMs - sinceMs) / 1_000);
   return note('unhealthy', `${type} of ${node.name} has been ${status} for ${String(seconds)} s`, {
     condition: type,
@@ -28,6 +29,14 @@ function reasonOf(node: Node, condition: UnhealthyCondition, nowMs: number): Dis
     seconds,
   });
 }
+
+/** Why a node is not repaired although it is unhealthy: nobody knows for how long. */
+const timelessNote = ({ name }: Node, { type, status }: UnhealthyCondition): DisruptionNote =>
+  note(
+    'unhealthy',
+    `${type} of ${name} is ${status} without a lastTransitionTime, so it is never repaired`,
+    { condition: type, status },
+  );
 
 /**
  * Says whether a node has been unhealthy for longer than is tolerated. With a limit for its drain,
@@ -47,6 +56,7 @@ export function unhealthyStanding(view: NodeView, facts: CauseFacts): Standing {
   const sick = { ...view, node };
   if (isForced ? endsByForce(sick, nowMs) : isEnding(view)) return ofNoConcern;
   const why = reasonOf(node, condition, nowMs);
+  if (dueMs === Infinity) return { kind: 'stays', notes: [why] };
   if (dueMs > nowMs) return { kind: 'later', dueMs, notes: [why] };
   const held = isForced
     ? legacyBrake(view.claim, health.census)

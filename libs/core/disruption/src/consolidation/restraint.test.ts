@@ -39,6 +39,7 @@ describe('a command is held back', () => {
     ['that moves pods again and saves as much as the first', receivedAt(minute), command()],
     ['that saves just too little for both', receivedAt(minute), command(199_999)],
     ['until the pause is over', receivedAt(30 * minute - 1), command()],
+    ['by the mark of a leader whose clock is ahead', receivedAt(-60_000), command()],
   ])('%s', (_what, moved, next) =>
     expect(restraintOn(next, [claim('other'), moved], restraint)?.code).toBe('moved-recently'),
   );
@@ -50,6 +51,7 @@ describe('a command is let through', () => {
     ['if it pays for both moves', receivedAt(minute), command(200_000)],
     ['once the pause is over', receivedAt(30 * minute), command()],
     ['once the bought node is older than the pause', bought(30 * minute), command()],
+    ['if the mark is of a time to come', receivedAt(-61_000), command()],
     [
       'if the mark cannot be read',
       claim('c1', { annotations: { [movedHereAnnotation]: '{"at":7}' } }),

@@ -16,6 +16,12 @@ export type MovedHere = {
   readonly disruptionCost: number;
 };
 
+/**
+ * Clocks of two leaders differ by less, in milliseconds. A later time is another author's, or that
+ * of a wrong clock.
+ */
+const clockSkewMs = 60_000;
+
 /** How long moved pods are left alone. */
 export type Restraint = { readonly movePauseMs: number; readonly nowMs: number };
 
@@ -118,7 +124,8 @@ function movesThatCount(
   { movePauseMs, nowMs }: Restraint,
 ): MovedHere | undefined {
   const moved = parseMovedHere(held[movedHereAnnotation]);
-  return moved !== undefined && nowMs - moved.atMs < movePauseMs ? moved : undefined;
+  if (moved === undefined || moved.atMs > nowMs + clockSkewMs) return undefined;
+  return nowMs - moved.atMs < movePauseMs ? moved : undefined;
 }
 
 /** When the first pause of these claims ends. Infinity: none has one. */

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 
 import { note } from '../facts/refusal.js';
 import { renderRetirement } from '../facts/retirement-record.js';
+import type { UnhealthyCondition } from '../facts/unhealthy.js';
 import type { NodeView } from '../facts/view.js';
 import type { NodeHealth } from '../rules/repair-brake.js';
 import { claim, node, nowMs, pod, pool } from '../testing/objects.js';
@@ -36,6 +37,7 @@ function decide(
   given: Readonly<Record<string, Given>>,
   budgets: readonly DisruptionBudget[] = [],
   more: Partial<DecisionFacts> = {},
+  conditionOf: (name: string) => UnhealthyCondition | undefined = () => undefined,
 ): Decision {
   const default_ = pool({ disruption: { policy: 'WhenEmpty', budgets } });
   const health: NodeHealth[] = [];
@@ -47,7 +49,8 @@ function decide(
     const sinceMs = nowMs - (part.minutes ?? 0) * minuteMs;
     const times = { sinceMs, dueMs: sinceMs + 30 * minuteMs, drainMs: 10 * minuteMs };
     const condition = { type: 'Ready', status: 'False', ...times } as const;
-    health.push({ ...made, ...(part.minutes === undefined ? {} : { condition }) });
+    const held = part.minutes === undefined ? conditionOf(name) : condition;
+    health.push({ ...made, ...(held === undefined ? {} : { condition: held }) });
   }
   return decideOn(views, {
     health,
@@ -205,4 +208,20 @@ test('a node with pods is replaced once a solver has said that they have another
   expect(asked({ placeAnswer: (_claim, cause) => (cause === 'drifted' ? null : noPlace) })).toEqual(
     [0, [], 0],
   );
+});
+
+test('a node whose condition has no time is never repaired, and counts as unhealthy', () => {
+  const timeless = { type: 'Ready', status: 'False', sinceMs: Infinity, dueMs: Infinity } as const;
+  const decisionWith = (sick: number): Decision => {
+    const others = Array.from({ length: sick }, (_, index) => `timeless-${String(index)}`);
+    const nodes = {
+      n1: { minutes: 31 },
+      ...Object.fromEntries(others.map((name) => [name, {}])),
+      ...well(9 - sick),
+    };
+    return decide(nodes, [], {}, (name) => (others.includes(name) ? timeless : undefined));
+  };
+  expect(names(decisionWith(1))).toEqual(['n1']);
+  expect(codes(decisionWith(2))).toEqual(['repair-blocked']);
+  expect(decisionWith(2).nextDueMs).toBeUndefined();
 });

@@ -30,9 +30,14 @@ describe('by the old method, a node', () => {
       undefined,
     ],
     [
-      'whose condition has no time is healthy: its toleration cannot be counted',
+      'whose condition has no time is never due: its toleration cannot be counted',
       { type: 'Ready', status: 'False' },
-      undefined,
+      Infinity,
+    ],
+    [
+      'whose condition has a time that is none is never due',
+      { type: 'Ready', status: 'False', lastTransitionTime: 'soon' },
+      Infinity,
     ],
     ['that is not Ready is tolerated for 30 minutes', condition('Ready', 'False', 10), 20],
     ['that is silent is tolerated for 30 minutes', condition('Ready', 'Unknown', 10), 20],

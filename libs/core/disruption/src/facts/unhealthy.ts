@@ -51,8 +51,9 @@ const repairPolicies: Readonly<Record<RepairMethod, readonly RepairPolicy[]>> = 
 export type UnhealthyCondition = {
   readonly type: string;
   readonly status: ConditionStatus;
+  /** Infinity: the condition has no time that can be read, so that it is never due. */
   readonly sinceMs: number;
-  /** When the tolerated time ends. Invariant: sinceMs < dueMs. */
+  /** When the tolerated time ends. Invariant: sinceMs <= dueMs. */
   readonly dueMs: number;
   /** The longest drain once the replacement is ready. Absent: the node ends by force. */
   readonly drainMs?: number;
@@ -74,7 +75,9 @@ export function drainLimitMs(
 }
 
 const soonestFirst = (a: UnhealthyCondition, b: UnhealthyCondition): number =>
-  a.dueMs - b.dueMs || (a.drainMs ?? 0) - (b.drainMs ?? 0) || compareText(a.type, b.type);
+  (a.dueMs === b.dueMs ? 0 : a.dueMs - b.dueMs) ||
+  (a.drainMs ?? 0) - (b.drainMs ?? 0) ||
+  compareText(a.type, b.type);
 
 /** A time of an object in milliseconds since 1970; undefined when it is none. */
 function timeMsOf(raw: unknown): number | undefined {
@@ -84,8 +87,9 @@ function timeMsOf(raw: unknown): number | undefined {
 
 /**
  * Finds the unhealthy condition of a Node that ends its tolerated time first, as Karpenter does.
- * Undefined: the node is healthy. A condition without a time, or that cannot be read, counts as
- * absent, because its time cannot be counted. With `replace` no time before the node's counts.
+ * Undefined: the node is healthy. A condition without a time that can be read is never due, because
+ * its time cannot be counted, but the node counts as unhealthy. With `replace` no time before the
+ * node's counts.
  */
 export function unhealthyConditionOf(
   rawNode: unknown,
@@ -102,8 +106,8 @@ export function unhealthyConditionOf(
         one.status === status &&
         one.reason?.test(typeof reason === 'string' ? reason : '') !== false,
     );
-    const changedMs = timeMsOf(lastTransitionTime);
-    if (policy === undefined || changedMs === undefined) return [];
+    if (policy === undefined) return [];
+    const changedMs = timeMsOf(lastTransitionTime) ?? Infinity;
     const sinceMs = method === 'legacy' ? changedMs : Math.max(changedMs, createdMs);
     const { tolerationMs, reason: _reason, ...condition } = policy;
     return [{ ...condition, sinceMs, dueMs: sinceMs + tolerationMs }];

@@ -32,7 +32,7 @@ describe('the nodes of a command', () => {
     ['do not wait for one that is gone', [ready, gone], { kind: 'advance', phase: 'Ending' }],
     ['all stay if one must', [ready, needed], { phase: 'TakenBack', note: { code: 'not-empty' } }],
     ['all stay if one was given back', [ready, free], { note: { code: 'command-incomplete' } }],
-    ['are forgotten once they are gone', [gone, gone], { kind: 'forget' }],
+    ['have ended once others took them', [gone, gone], { kind: 'advance', phase: 'Ending' }],
   ])('once tainted %s', (_what, members, step) =>
     expect(commandStep('Tainted', members)).toMatchObject(step as object),
   );

@@ -41,7 +41,8 @@ export function commandStep(
   if (against !== undefined) return { kind: 'advance', phase: 'TakenBack', note: against };
   if (phase === undefined)
     return isCarried ? { kind: 'advance', phase: 'Tainted' } : { kind: 'forget' };
-  if (!isCarried) return { kind: 'forget' };
+  // Others took all of its nodes away: no room that it made is given back.
+  if (!isCarried) return { kind: 'advance', phase: 'Ending' };
   const isReady = members.every(({ kind, ...rest }) => kind === 'gone' || canEnd(rest));
   return isReady ? { kind: 'advance', phase: 'Ending' } : { kind: 'wait' };
 }

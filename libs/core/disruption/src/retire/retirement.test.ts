@@ -310,6 +310,14 @@ describe('a retirement', () => {
     expect(given.kind).toBe(kind);
   });
 
+  test.each<[string, number, string]>([
+    ['a minute before it is given up', 840_000, 'wait'],
+    ['while a plan for it can still be admitted', 820_000, 'ask'],
+  ])('whose room was lost %s', (_when, answeredAgoMs, expected) => {
+    const answered = { askedMs: nowMs - 80_000, answeredMs: nowMs - answeredAgoMs };
+    expect(driftStep({ ...answered, atMs: nowMs - 890_000 })).toBe(expected);
+  });
+
   test('asks only for pods that need a place and are promised none', () => {
     const pods = [pod('a'), pod('b'), daemon('d')];
     const given = stepOf({}, { pods, rooms: coming });

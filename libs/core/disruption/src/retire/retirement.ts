@@ -173,6 +173,15 @@ function askOrWait(
   return { kind: 'wait', untilMs: Math.min(limitMs, pods.length > 0 ? askMs : nowMs + againMs) };
 }
 
+/**
+ * Whether a plan that is asked for now would be admitted when its node is given up already: that
+ * node would be bought in vain. A first answer moves the limit, so that it is never too late.
+ */
+const isTooLateToAsk = (
+  { retirement: { answeredMs }, nowMs, limits }: RetirementFacts,
+  limitMs: number,
+): boolean => answeredMs !== undefined && nowMs + limits.askAgainMs > limitMs;
+
 /** Waits for places, and keeps the node if a solver finds none, or if there are none in time. */
 function requiredStep(cause: Cause, facts: RetirementFacts, needy: readonly Pod[]): RetirementStep {
   const { retirement, view, rooms, nowMs, refused } = facts;
@@ -181,7 +190,10 @@ function requiredStep(cause: Cause, facts: RetirementFacts, needy: readonly Pod[
   if (refused !== undefined && podsWithoutRoom(view.pods, rooms).length > 0)
     return { kind: 'abandon', notes: [refusedNote(refused)] };
   if (retirement.planId !== undefined && nowMs < limitMs) return replacedStep(facts, limitMs);
-  if (unplaced === 0 && nowMs < limitMs) return askOrWait(facts, limitMs);
+  if (unplaced === 0 && nowMs < limitMs)
+    return isTooLateToAsk(facts, limitMs)
+      ? { kind: 'wait', untilMs: limitMs }
+      : askOrWait(facts, limitMs);
   const seconds = Math.floor((nowMs - retirement.atMs) / 1000);
   const message =
     unplaced > 0

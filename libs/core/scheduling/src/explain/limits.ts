@@ -2,7 +2,7 @@ import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
 import { valuesAmong } from '../model/min-values.js';
 import { chargeOf, type Template } from '../model/templates.js';
-import type { Reason } from '../plan.js';
+import type { Reason } from '../reasons.js';
 import { Accounts, cheapestTypes, offersFor } from '../rooms/accounts.js';
 import type { Engine } from '../rooms/engine.js';
 import { shown } from './amounts.js';

@@ -5,7 +5,7 @@ import type { PodClass } from '../model/classes.js';
 import { anyClash } from '../model/host-ports.js';
 import type { NodeRoom } from '../model/nodes.js';
 import { type Shape, taintAgainst } from '../model/shapes.js';
-import type { Reason, ReasonCode } from '../plan.js';
+import type { Reason, ReasonCode } from '../reasons.js';
 import { type Bin } from '../rooms/bin.js';
 import { type Engine } from '../rooms/engine.js';
 import { timesFitting } from '../rooms/fitting.js';

@@ -4,7 +4,7 @@ import { describeSet, type Requirements, requirementsOf, toSpecs } from '@doveta
 
 import type { State } from '../match/states.js';
 import type { Offer } from '../model/templates.js';
-import type { Reason } from '../plan.js';
+import type { Reason } from '../reasons.js';
 import type { Engine } from '../rooms/engine.js';
 import { sizesValue } from '../sized-nodes.js';
 import { templateReason } from './pools.js';

@@ -11,7 +11,7 @@ import {
 import { intersects } from '../model/daemons.js';
 import type { Template } from '../model/templates.js';
 import { admitsOffering } from '../model/type-rooms.js';
-import type { Reason } from '../plan.js';
+import type { Reason } from '../reasons.js';
 import type { Engine } from '../rooms/engine.js';
 import { closestOffered } from './hints.js';
 

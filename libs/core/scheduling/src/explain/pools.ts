@@ -7,7 +7,7 @@ import type { PodClass } from '../model/classes.js';
 import { anyClash } from '../model/host-ports.js';
 import { type Shape, taintAgainst } from '../model/shapes.js';
 import { isOpen, type Template } from '../model/templates.js';
-import type { Reason } from '../plan.js';
+import type { Reason } from '../reasons.js';
 import type { Engine } from '../rooms/engine.js';
 import { accountReason } from './limits.js';
 import { noOfferReason } from './offers.js';

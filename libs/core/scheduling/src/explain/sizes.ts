@@ -3,7 +3,7 @@ import { float64At, InvariantError } from '@dovetail/core-invariant';
 import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
 import type { Offer } from '../model/templates.js';
-import type { Reason } from '../plan.js';
+import type { Reason } from '../reasons.js';
 import type { Engine } from '../rooms/engine.js';
 import { shown, shownBeside } from './amounts.js';
 import { before, type Step, stepsText, typeNames } from './steps.js';

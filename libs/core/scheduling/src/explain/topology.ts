@@ -1,7 +1,7 @@
 import { compareText } from '@dovetail/core-kube-model';
 
 import type { PodClass } from '../model/classes.js';
-import type { Reason, ReasonCode } from '../plan.js';
+import type { Reason, ReasonCode } from '../reasons.js';
 import { domainRoom } from '../rooms/domain-room.js';
 import type { Engine } from '../rooms/engine.js';
 import { type Item, ItemTable } from '../rooms/items.js';

@@ -10,7 +10,7 @@ import { intersects } from '../model/daemons.js';
 import type { Shape } from '../model/shapes.js';
 import type { Offer, Template } from '../model/templates.js';
 import { admitsOffering } from '../model/type-rooms.js';
-import type { Reason } from '../plan.js';
+import type { Reason } from '../reasons.js';
 import { closest, closestOffered } from './hints.js';
 import { before, type Step, stepsText, typeNames } from './steps.js';
 

@@ -9,7 +9,7 @@ import {
   type Resources,
 } from '@dovetail/core-kube-model';
 
-import type { Reason } from '../plan.js';
+import type { Reason } from '../reasons.js';
 import { type Dimensions, vectorOf } from './dimensions.js';
 import { type EqualPods, equalPods, listText, recordText } from './equal-pods.js';
 import { type Group, groupSelects, type GroupTable } from './groups.js';

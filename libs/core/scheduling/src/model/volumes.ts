@@ -16,7 +16,7 @@ import {
   toSpecs,
 } from '@dovetail/core-kube-model';
 
-import type { Reason } from '../plan.js';
+import type { Reason } from '../reasons.js';
 import type { Snapshot } from '../snapshot.js';
 import { usableTerms } from './levels.js';
 

@@ -11,6 +11,7 @@ import { at } from '@dovetail/core-invariant';
 import { type StopSignal } from '@dovetail/core-ports';
 import { backgroundTurnMs, inParallel, type LoopTurn, tryTurn, Turns } from '@dovetail/service-kit';
 
+import { isSameNews, type NewsCounts, noNews } from '../cluster/news.js';
 import type { ReaperContext } from '../context.js';
 import { tellExhausted, tellStays, tellUnrecorded } from '../outside/disruption-events.js';
 import type { Commands } from '../retire/commands.js';
@@ -19,7 +20,6 @@ import type { Retirer } from '../retire/retirer.js';
 import { placesOf } from '../retire/under-used.js';
 import { judgeLive } from './judging.js';
 import { markDestinations, nextPauseEndMs } from './moved-pods.js';
-import { isNews } from './news.js';
 import { type NextProposed, SearchedCommands } from './searched.js';
 import { type Proposed, sameAmong, searchTogether } from './together.js';
 
@@ -39,9 +39,6 @@ const windowMs = 300_000;
  */
 const idleMs = { first: 300_000, most: 3_600_000 };
 
-/** The grounds of a search, counted: changes of the cluster, and of the prices. */
-type Counts = { readonly changes: number; readonly prices: number };
-
 /**
  * Consolidation: looks for commands that give up under-used nodes whose pods fit on others, or on
  * cheaper new ones. A command is proposed on what a solver says, waits, and is judged again. Only
@@ -55,13 +52,8 @@ export class Consolidations {
   readonly #searched: SearchedCommands;
   /** Claims that this round has looked at in vain, by UID: the next turn begins with the others. */
   readonly #looked = new Set<string>();
-  /** Counts the changes of the cluster that may make a command possible. */
-  #changes = 0;
-  /**
-   * A whole round found nothing: nothing is searched until the counts of changes and of prices
-   * move, or until the time.
-   */
-  #idle = { changes: -1, prices: -1, untilMs: 0, forMs: idleMs.first };
+  /** A whole round found nothing: nothing is searched until there is news, or until the time. */
+  #idle = { news: noNews, untilMs: 0, forMs: idleMs.first };
   #last: Candidates | undefined;
   /** Why the last look left a node, by the UID of its claim. */
   readonly #said = new Map<string, DisruptionNote>();
@@ -84,17 +76,10 @@ export class Consolidations {
   }
 
   async run(stop: StopSignal): Promise<void> {
-    const { deps, config, cluster } = this.#context;
-    const unsubscribe = cluster.subscribe((change) => {
-      if (isNews(change)) this.#changes += 1;
-    });
-    try {
-      while (!stop.aborted) {
-        await this.#turn(stop);
-        await deps.clock.sleep(config.disruption.passIntervalMs, stop);
-      }
-    } finally {
-      unsubscribe();
+    const { deps, config } = this.#context;
+    while (!stop.aborted) {
+      await this.#turn(stop);
+      await deps.clock.sleep(config.disruption.passIntervalMs, stop);
     }
   }
 
@@ -107,30 +92,28 @@ export class Consolidations {
   async #consolidate(stop: StopSignal): Promise<void> {
     const { clock } = this.#context.deps;
     const startMs = clock.nowMs();
-    const counts = { changes: this.#changes, prices: this.#context.cluster.prices.revision };
-    if (this.#isAsBefore(counts) && startMs < this.#idle.untilMs) return;
+    const news = this.#context.news.counts();
+    if (isSameNews(news, this.#idle.news) && startMs < this.#idle.untilMs) return;
     const found = (this.#last = await this.#findInTurns(stop));
     const { stays, exhausted, nextDueMs = Infinity } = found;
     for (const { view, notes } of stays) tellStays(this.#context.events, view, at(notes, 0));
     for (const { pool, note } of exhausted) tellExhausted(this.#context.events, pool, note);
     const next = await this.#next(found, stop);
     if (next.kind === 'commands') return this.#carryOut(next.proposed, stop);
-    if (next.kind === 'nothing') this.#rest(counts, startMs, nextDueMs);
+    if (next.kind === 'nothing') this.#rest(news, startMs, nextDueMs);
   }
 
-  #isAsBefore({ changes, prices }: Counts): boolean {
-    return changes === this.#idle.changes && prices === this.#idle.prices;
-  }
-
-  #rest(counts: Counts, startMs: number, nextDueMs: number): void {
+  #rest(news: NewsCounts, startMs: number, nextDueMs: number): void {
+    for (const uid of this.#said.keys())
+      if (this.#context.cluster.claims.get(uid) === undefined) this.#said.delete(uid);
     const hasWindows = [...this.#context.cluster.pools.values()].some(({ disruption }) =>
       disruption.budgets.some(({ schedule }) => schedule !== undefined),
     );
     const longerMs = Math.min(2 * this.#idle.forMs, idleMs.most);
-    const forMs = this.#isAsBefore(counts) ? longerMs : idleMs.first;
+    const forMs = isSameNews(news, this.#idle.news) ? longerMs : idleMs.first;
     const untilMs = startMs + (hasWindows ? Math.min(windowMs, forMs) : forMs);
     const pausedMs = nextPauseEndMs(this.#context);
-    this.#idle = { ...counts, forMs, untilMs: Math.min(nextDueMs, pausedMs, untilMs) };
+    this.#idle = { news, forMs, untilMs: Math.min(nextDueMs, pausedMs, untilMs) };
   }
 
   /**
@@ -183,8 +166,6 @@ export class Consolidations {
       return { kind: 'commands', proposed: [{ ...judged, candidates: [candidate] }] };
     }
     this.#looked.clear();
-    for (const uid of this.#said.keys())
-      if (this.#context.cluster.claims.get(uid) === undefined) this.#said.delete(uid);
     // Without an answer nothing is known: the search does not rest.
     return { kind: unanswered > 0 ? 'later' : 'nothing' };
   }
@@ -218,7 +199,7 @@ export class Consolidations {
       podOf: (uid) => cluster.pods.get(uid),
       nowMs: deps.clock.nowMs(),
       consolidates: config.consolidation !== 'none',
-      pausedUntilMs: (claim) => this.#retirer.pausedUntilMs(claim),
+      pausedUntilMs: (claim) => this.#retirer.vain.pausedUntilMs(claim),
     };
   }
 

@@ -1,5 +1,10 @@
 import type { FoundCommand } from '@dovetail/contracts';
-import type { Candidate, Candidates, DisruptionNote } from '@dovetail/core-disruption';
+import {
+  type Candidate,
+  type Candidates,
+  type DisruptionNote,
+  note,
+} from '@dovetail/core-disruption';
 import type { StopSignal } from '@dovetail/core-ports';
 
 import type { ReaperContext } from '../context.js';
@@ -20,6 +25,12 @@ const foundMsMax = 600_000;
 export type NextProposed =
   | { readonly kind: 'commands'; readonly proposed: readonly Proposed[] }
   | { readonly kind: 'nothing' | 'later' };
+
+/** The note on a node that no command of a search gives up. */
+const leftNote = note(
+  'not-worthwhile',
+  'a search over the whole cluster found no command with this node that saves enough',
+);
 
 /** A command that was found, with its nodes as they are now. */
 type Searched = { readonly command: FoundCommand; readonly candidates: readonly Candidate[] };
@@ -55,7 +66,7 @@ export class SearchedCommands {
   async next(proposing: Proposing, stop: StopSignal): Promise<NextProposed> {
     const { clock } = this.#context.deps;
     if (this.#found.length === 0 || clock.nowMs() - this.#foundMs >= foundMsMax) {
-      const ended = await this.#search(proposing.found);
+      const ended = await this.#search(proposing);
       if (ended !== undefined) return { kind: ended };
     }
     const proposed: Proposed[] = [];
@@ -90,10 +101,13 @@ export class SearchedCommands {
 
   /**
    * Searches anew; answers why there is nothing to carry out, if there is not. It looks at all
-   * nodes: those that budgets hold back may go together with others, once those have ended.
+   * nodes: those that budgets hold back may go together with others, once those have ended. While
+   * budgets hold all of them back, nothing could be carried out.
    */
-  async #search({ beyondBudgets }: Candidates): Promise<'nothing' | 'later' | undefined> {
+  async #search({ found, tell }: Proposing): Promise<'nothing' | 'later' | undefined> {
     const { deps, config } = this.#context;
+    const { candidates, beyondBudgets } = found;
+    if (candidates.length === 0) return 'nothing';
     if (deps.clock.nowMs() - this.#foundMs < config.disruption.searchPauseMs) return 'later';
     const fresh = beyondBudgets.filter(({ view }) => !this.#refused.has(view.claim.uid));
     const uids = fresh.map(({ view }) => view.claim.uid).sort();
@@ -101,6 +115,8 @@ export class SearchedCommands {
     if (uids.length > 0 && reply === undefined) return 'later';
     this.#foundMs = deps.clock.nowMs();
     this.#found = [...(reply?.commands ?? [])];
+    const named = new Set(this.#found.flatMap(({ claimUids }) => claimUids));
+    for (const one of fresh) if (!named.has(one.view.claim.uid)) tell(one, leftNote);
     if (this.#found.length > 0) return undefined;
     this.#refused.clear();
     return 'nothing';

@@ -162,7 +162,7 @@ export class DecisionLoop {
       budgetsOf: cluster.budgetsOf,
       podOf: (uid) => cluster.pods.get(uid),
       nowMs,
-      pauses: (claim) => this.#retirer.pauses(claim),
+      pauses: (claim) => this.#retirer.vain.pauses(claim),
       placeAnswer: (...of) => this.#questions.answerOn(...of),
       areBudgetsKnown: cluster.isSynced('pdb'),
       ...(config.nodeRepair ? { health: cluster.health() } : {}),

@@ -12,6 +12,7 @@ import { isReschedulable, type Pod } from '@dovetail/core-kube-model';
 import { type StopSignal } from '@dovetail/core-ports';
 import { countText, type LoopTurn, tryTurn, Wake } from '@dovetail/service-kit';
 
+import { isSameNews, type NewsCounts } from '../cluster/news.js';
 import type { ReaperContext } from '../context.js';
 import { tellBlocked } from '../outside/disruption-events.js';
 import { askWhatIf } from '../outside/what-ifs.js';
@@ -21,6 +22,12 @@ import { askWhatIf } from '../outside/what-ifs.js';
  * was there a moment ago; a retirement whose pods have no place any more is given up.
  */
 const answerMs = 60_000;
+/**
+ * The longest time for which it counts that pods have no other place, while there is no news. It
+ * doubles with each answer that says the same. Solvers change without news, and offerings that were
+ * avoided come back, so that it is asked again some time.
+ */
+const answerMsMax = 600_000;
 /**
  * How long a node without an answer gives its turn to others: no solver was there, or it refused.
  * It trades the start of a replacement for questions in vain.
@@ -35,7 +42,18 @@ const driftTurn: LoopTurn = {
 };
 
 /** `note`: why the node stays. Absent: its pods can move. */
-type Answer = { readonly untilMs: number; readonly note?: DisruptionNote };
+type Answer = {
+  readonly claimUid: string;
+  readonly note?: DisruptionNote;
+  /** It counts until then, whatever changes. */
+  readonly freshUntilMs: number;
+  /** It counts until then if there is no news. */
+  readonly untilMs: number;
+  /** How long it counts if there is no news, in milliseconds. */
+  readonly forMs: number;
+  /** The news that it stands on. */
+  readonly news: NewsCounts;
+};
 
 /** The words for a node that is asked about, by the cause. */
 const words = {
@@ -74,12 +92,19 @@ export class PlaceQuestions {
   /** Asks for these nodes from now on, the first of them first, and for no other. */
   ask(askings: readonly Asking[]): void {
     this.#wanted = askings;
-    for (const [key, answer] of this.#answers) if (this.#isOld(answer)) this.#answers.delete(key);
     if (askings.length > 0) this.#wake.raise();
   }
 
-  #isOld({ untilMs }: Answer): boolean {
-    return this.#context.deps.clock.nowMs() >= untilMs;
+  #isOld({ freshUntilMs, untilMs, news }: Answer): boolean {
+    const nowMs = this.#context.deps.clock.nowMs();
+    if (nowMs < freshUntilMs) return false;
+    return nowMs >= untilMs || !isSameNews(news, this.#context.news.counts());
+  }
+
+  #forgetGone(): void {
+    const { claims } = this.#context.cluster;
+    for (const [key, { claimUid }] of this.#answers)
+      if (claims.get(claimUid) === undefined) this.#answers.delete(key);
   }
 
   /** Asks until `stop`, and calls `onAnswer` after each answer. */
@@ -109,15 +134,24 @@ export class PlaceQuestions {
     const { node } = view;
     const { purpose, what } = words[cause];
     const pods = this.#podsOf(view, cause);
+    const news = this.#context.news.counts();
     const reply =
       node === undefined
         ? undefined
         : await askWhatIf(this.#context, { nodes: [node], pods, purpose });
-    const untilMs = deps.clock.nowMs() + (reply === undefined ? unansweredMs : answerMs);
     const why = stayNote(reply, what);
-    this.#answers.set(keyOf(claim, cause), {
-      untilMs,
+    const key = keyOf(claim, cause);
+    const last = this.#answers.get(key);
+    this.#forgetGone();
+    const isRepeated = reply !== undefined && why !== undefined && why.code === last?.note?.code;
+    const freshMs = reply === undefined ? unansweredMs : answerMs;
+    const forMs =
+      isRepeated && isSameNews(news, last.news) ? Math.min(answerMsMax, 2 * last.forMs) : freshMs;
+    const nowMs = deps.clock.nowMs();
+    this.#answers.set(key, {
+      claimUid: claim.uid,
       ...(why === undefined ? {} : { note: why }),
+      ...{ freshUntilMs: nowMs + freshMs, untilMs: nowMs + forMs, forMs, news },
     });
     if (why !== undefined && reply !== undefined) tellBlocked(events, view, why);
     return reply !== undefined;

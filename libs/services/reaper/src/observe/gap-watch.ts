@@ -2,7 +2,7 @@ import type { GapReply } from '@dovetail/contracts';
 import type { MetricSamples, StopSignal } from '@dovetail/core-ports';
 import { type LoopTurn, tryTurn } from '@dovetail/service-kit';
 
-import { isNews } from '../consolidate/news.js';
+import { isSameNews, noNews } from '../cluster/news.js';
 import type { ReaperContext } from '../context.js';
 import { askGap } from '../outside/gaps.js';
 import { decisionOfGap } from './gap-decision.js';
@@ -31,10 +31,8 @@ const lookMs = 10_000;
  */
 export class GapWatch {
   readonly #context: ReaperContext;
-  /** Counts the changes of the cluster that may change a plan. */
-  #changes = 0;
-  /** The changes and the prices that the last answer is about. */
-  #answered = { changes: -1, prices: -1 };
+  /** The news that the last answer is about. */
+  #answered = noNews;
   #nextMs = 0;
   #last: GapReply | undefined;
 
@@ -49,14 +47,11 @@ export class GapWatch {
 
   /** Asks until `stop`. Resolves at once if it is switched off. */
   async run(stop: StopSignal): Promise<void> {
-    const { deps, config, cluster } = this.#context;
+    const { deps, config } = this.#context;
     const { gapEveryMs } = config;
     if (gapEveryMs === 0) return;
     this.#nextMs = deps.clock.nowMs() + Math.min(firstMs, gapEveryMs);
-    const unsubscribe = cluster.subscribe((change) => {
-      if (isNews(change)) this.#changes += 1;
-    });
-    const ends = [unsubscribe, ...this.#show()];
+    const ends = this.#show();
     try {
       while (!stop.aborted) {
         await deps.clock.sleep(Math.min(lookMs, gapEveryMs), stop);
@@ -69,17 +64,16 @@ export class GapWatch {
 
   /** A cluster that never had a node of ours has nothing to compare. */
   #isDue(): boolean {
-    const { deps, cluster } = this.#context;
-    const { changes, prices } = this.#answered;
+    const { deps, cluster, news } = this.#context;
     if (deps.clock.nowMs() < this.#nextMs || !cluster.areSynced('claim', 'node', 'pod', 'pool'))
       return false;
     if (this.#last === undefined && cluster.claims.size === 0) return false;
-    return changes !== this.#changes || prices !== cluster.prices.revision;
+    return !isSameNews(this.#answered, news.counts());
   }
 
   async #ask(stop: StopSignal): Promise<void> {
-    const { deps, config, cluster, decisions } = this.#context;
-    const asked = { changes: this.#changes, prices: cluster.prices.revision };
+    const { deps, config, decisions, news } = this.#context;
+    const asked = news.counts();
     const askedMs = deps.clock.nowMs();
     this.#nextMs = askedMs + Math.min(firstMs, config.gapEveryMs);
     const gap = await askGap(this.#context);

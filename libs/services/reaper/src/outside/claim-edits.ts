@@ -7,8 +7,11 @@ import {
 import {
   consolidatableType,
   emptySinceAnnotation,
+  type LeftAlone,
+  leftAloneAnnotation,
   type MovedHere,
   movedHereAnnotation,
+  renderLeftAlone,
   renderMovedHere,
 } from '@dovetail/core-disruption';
 import { isoSeconds } from '@dovetail/core-kube-model';
@@ -93,6 +96,16 @@ export const writeMovedHere = (
 ): Promise<KubeObject | undefined> =>
   changeLive(kube, place(claim), () => ({
     metadata: { annotations: { [movedHereAnnotation]: renderMovedHere(moved) } },
+  }));
+
+/** Writes for how long the claim's node is left alone, for the next leader. */
+export const writeLeftAlone = (
+  kube: KubeChanges,
+  claim: ClaimRef,
+  leftAlone: LeftAlone,
+): Promise<KubeObject | undefined> =>
+  changeLive(kube, place(claim), () => ({
+    metadata: { annotations: { [leftAloneAnnotation]: renderLeftAlone(leftAlone) } },
   }));
 
 /** The parts of a claim's status that tell how long its node has been at rest. Absent: as it is. */

@@ -228,7 +228,10 @@ export class Commands {
         // They come back as candidates together: the command may be worth another try.
         const free = new Set(record.nodesOut.map(({ claimUid }) => claimUid));
         for (const { view } of carried) free.delete(view.claim.uid);
-        for (const claimUid of free) this.#retirer.pause(claimUid, why);
+        const { vain } = this.#retirer;
+        const ofFree = [...free].flatMap((uid) => this.#context.cluster.claims.get(uid) ?? []);
+        const fresh = ofFree.filter((claim) => !vain.pauses(claim));
+        await inParallel(fresh, membersAtOnce, (claim) => vain.pause(claim, why));
         await inParallel(carried, membersAtOnce, ({ view, retirement }) =>
           this.#retirer.abandon(view, retirement, [why]),
         );

@@ -1,5 +1,5 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
-import { isTaintedDisrupted, Pauses, type VainWork } from '@dovetail/core-cluster';
+import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import {
   beginning,
   causeOf,
@@ -33,6 +33,7 @@ import { PendingRetirements } from './pending-retirements.js';
 import { ReplacementRequests } from './replacement-requests.js';
 import { type Retired, stepOf, taintRemoved } from './steps.js';
 import { endUnusedReplacements } from './unused-replacements.js';
+import { VainRetirements } from './vain-retirements.js';
 
 /** The steps that a look takes by itself. */
 type OwnStep = Exclude<RetirementStep, { readonly kind: 'ask' }>;
@@ -65,41 +66,16 @@ export class Retirer {
 
   readonly #requests: ReplacementRequests;
 
-  /** Claims whose retirement was given up, by UID: what stopped it may be there for longer. */
-  readonly #pauses: Pauses;
-  readonly #pauseNotes = new Map<string, DisruptionNote>();
-
   /** Nodes whose retirement is decided and perhaps not shown by the watch yet. */
   readonly pending: PendingRetirements;
+  /** Claims that pause after their retirement was given up. */
+  readonly vain: VainRetirements;
 
   constructor(context: ReaperContext) {
     this.pending = new PendingRetirements(context.cluster, context.deps.clock);
     this.#context = context;
     this.#requests = new ReplacementRequests(context);
-    this.#pauses = new Pauses(context.deps.clock, context.config.disruption.abandonPause);
-  }
-
-  /** Whether a claim pauses after its retirement was given up. An interruption does not ask. */
-  pauses(claim: NodeClaim): boolean {
-    return this.#pauses.pauses(claim.uid);
-  }
-
-  /** Until when a claim pauses, in milliseconds since 1970; undefined when it does not. */
-  pausedUntilMs(claim: NodeClaim): number | undefined {
-    return this.#pauses.untilMs(claim.uid);
-  }
-
-  /** The reason for which a claim pauses; undefined when it does not. */
-  pauseNote(claim: NodeClaim): DisruptionNote | undefined {
-    return this.pauses(claim) ? this.#pauseNotes.get(claim.uid) : undefined;
-  }
-
-  /** Leaves a claim alone for a while, as after a retirement that was given up. */
-  pause(claimUid: string, why: DisruptionNote, work: VainWork = {}): void {
-    this.#pauses.begin(claimUid, work);
-    this.#pauseNotes.set(claimUid, why);
-    for (const uid of this.#pauseNotes.keys())
-      if (!this.#pauses.pauses(uid)) this.#pauseNotes.delete(uid);
+    this.vain = new VainRetirements(context);
   }
 
   /**
@@ -310,7 +286,7 @@ export class Retirer {
     const { planId, answeredMs, atMs: sinceMs } = retirement;
     // A node may have been bought for it, and cost its price for as long.
     const isCostly = planId !== undefined || answeredMs !== undefined;
-    this.pause(claim.uid, at(notes, 0), { sinceMs, isCostly });
+    await this.vain.pause(claim, at(notes, 0), { sinceMs, isCostly });
     // The annotation names the plan, so it stays until the last of its claims is asked to go.
     if (planId !== undefined) await endUnusedReplacements(this.#context, planId);
     await this.#unmark(claim, node);
