@@ -5,10 +5,10 @@ import {
   type Reader,
   streamName,
 } from '@dovetail/contracts';
-import { Stopper } from '@dovetail/core-ports';
+import { Stopper, type StopSignal } from '@dovetail/core-ports';
 
 import { withReader } from './bus-reader.js';
-import type { BusRequest } from './connection.js';
+import { type BusRequest, serversOf } from './connection.js';
 
 /** The longest time for the decisions of seven days, in milliseconds. */
 const timeoutMs = 20_000;
@@ -31,23 +31,38 @@ export async function readDecisions(
   request: BusRequest,
   reading: Reading,
 ): Promise<string | undefined> {
-  const read = await withReader(request, reading.name, (reader) => readFrom(reader, reading));
-  return read.ok ? read.value : read.why;
+  const read = await withReader(request, reading.name, (reader) => isRead(reader, reading));
+  if (!read.ok) return read.why;
+  return read.value
+    ? undefined
+    : `NATS at ${serversOf(request).join(', ')} did not give all decisions within ${String(timeoutMs / 1_000)} s: check that the server there is not stopped, and try again`;
 }
 
-async function readFrom(reader: Reader, { kinds, take }: Reading): Promise<string | undefined> {
+/** Whether the decisions were read to the end in time. */
+async function isRead(reader: Reader, reading: Reading): Promise<boolean> {
   const stop = new Stopper();
-  const timer = setTimeout(() => stop.abort(), timeoutMs);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs);
+  });
   try {
-    await reader.bus.position(streamName(reader.cluster, 'decisions'));
-    const asked = kinds === undefined ? {} : { kinds };
-    for await (const event of followDecisions(reader, stop, asked)) {
-      if (event.kind === 'decision') take(event.decision);
-      if (event.kind === 'caught-up') return undefined;
-    }
-    return `the decisions were not read to the end within ${String(timeoutMs / 1_000)} s`;
+    return await Promise.race([isTaken(reader, reading, stop), late]);
   } finally {
     clearTimeout(timer);
     stop.abort();
   }
+}
+
+async function isTaken(
+  reader: Reader,
+  { kinds, take }: Reading,
+  stop: StopSignal,
+): Promise<boolean> {
+  await reader.bus.position(streamName(reader.cluster, 'decisions'));
+  const asked = kinds === undefined ? {} : { kinds };
+  for await (const event of followDecisions(reader, stop, asked)) {
+    if (event.kind === 'decision') take(event.decision);
+    if (event.kind === 'caught-up') return true;
+  }
+  return false;
 }
