@@ -18,7 +18,7 @@ export type StoryRequest = {
 
 /** The remedy when no kept decision is about an object. */
 const remedies: Readonly<Record<StoryKind, string>> = {
-  pod: 'write namespace/name; services decide on a pod once kube-scheduler finds no room for it (dovetail status shows pods that wait)',
+  pod: 'write namespace/name; services decide on a pod once its scheduler says that it finds no room, and leave it to that scheduler until then (dovetail status shows pods that wait)',
   claim: 'write the name of a NodeClaim (kubectl get nodeclaims), or of its node or instance',
   pool: 'write the name of a NodePool, or Provisioner/name',
   decision: 'write the id, or its beginning, as dovetail decisions -o json prints it',
