@@ -11,6 +11,7 @@ import { type Bus, BusError, type Hash } from '@dovetail/core-ports';
 
 import { busOf, natsOptions, remedyOf } from '../nats/connection.js';
 import { Silence } from '../nats/silence.js';
+import { malformedText } from '../nats/unreadable.js';
 import { decisionsExitCodes, type DecisionsRequest } from './request.js';
 import { jsonLine, Table } from './rows.js';
 import { Selection } from './selection.js';
@@ -58,7 +59,7 @@ async function shown(
     return stop.aborted ? decisionsExitCodes.done : decisionsExitCodes.unavailable;
   if (await isPrinted(bus, request, output, stop)) return decisionsExitCodes.done;
   output.err(
-    `NATS at ${options.servers.join(', ')} fell silent for ${String(silenceMs / 1_000)} s before the last decision: check that the server there is not stopped, and try again\n`,
+    `the bus at ${options.servers.join(', ')} fell silent for ${String(silenceMs / 1_000)} s before the last decision: check that its server is not stopped, and try again\n`,
   );
   return decisionsExitCodes.unavailable;
 }
@@ -104,6 +105,7 @@ async function streamIsThere(
       return true;
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
+      if (stop.aborted) return false;
       if (!follow || (tries === 0 && error.code === 'no-stream'))
         output.err(`${remedyOf(error, { cluster, servers })}${follow ? '; waiting for it' : ''}\n`);
       if (!follow) return false;
@@ -165,10 +167,7 @@ function noteNothing({ about, pool }: DecisionsRequest, read: number, output: Ou
 }
 
 function note(event: DecisionEvent, output: Output): void {
-  if (event.kind === 'malformed')
-    output.err(
-      `decision ${event.sequence} cannot be read: ${event.field}: ${event.reason} (made by a newer version?)\n`,
-    );
+  if (event.kind === 'malformed') output.err(`${malformedText(event)}\n`);
   if (event.kind === 'reset') output.err(`reading the kept decisions again: ${event.reason}\n`);
 }
 

@@ -2,6 +2,7 @@ import { labNowMs } from '../lab/addresses.js';
 import type { Layout } from '../layout/columns.js';
 import type { BusRequest } from '../nats/connection.js';
 import { readDecisions } from '../nats/read-decisions.js';
+import { Unreadable } from '../nats/unreadable.js';
 import type { Streams } from '../simulate/run.js';
 import { explainExitCodes } from './request.js';
 import { type StoryKind, StoryTeller } from './story.js';
@@ -30,6 +31,7 @@ const remedies: Readonly<Record<StoryKind, string>> = {
 export async function runStory(request: StoryRequest, output: Streams): Promise<number> {
   const { kind, name, bus } = request;
   const teller = new StoryTeller(kind, name);
+  const unreadable = new Unreadable();
   let read = 0;
   output.progress('reading the decisions…');
   const unread = await readDecisions(bus, {
@@ -39,8 +41,10 @@ export async function runStory(request: StoryRequest, output: Streams): Promise<
       if (read % 1_000 === 0) output.progress(`reading the decisions… ${String(read)}`);
       teller.take(decision);
     },
+    unreadable: (message) => unreadable.take(message),
   });
   output.progress('');
+  output.err(unreadable.line());
   const story = teller.story();
   if (unread !== undefined) output.err(`${unread}\n`);
   if (story === undefined) {

@@ -2,6 +2,7 @@ import {
   type Decision,
   type DecisionKind,
   followDecisions,
+  type MalformedMessage,
   type Reader,
   streamName,
 } from '@dovetail/contracts';
@@ -21,6 +22,8 @@ export type Reading = {
   readonly kinds?: readonly DecisionKind[];
   /** Takes a decision; in the order of the stream, and perhaps more than once. */
   readonly take: (decision: Decision) => void;
+  /** Is told of each that cannot be read. */
+  readonly unreadable?: (message: MalformedMessage) => void;
 };
 
 /**
@@ -35,7 +38,7 @@ export async function readDecisions(
   if (!read.ok) return read.why;
   return read.value
     ? undefined
-    : `NATS at ${serversOf(request).join(', ')} did not give all decisions within ${String(timeoutMs / 1_000)} s: check that the server there is not stopped, and try again`;
+    : `the bus at ${serversOf(request).join(', ')} did not give all decisions within ${String(timeoutMs / 1_000)} s: check that its server is not stopped, and try again`;
 }
 
 /** Whether the decisions were read to the end in time. */
@@ -55,13 +58,14 @@ async function isRead(reader: Reader, reading: Reading): Promise<boolean> {
 
 async function isTaken(
   reader: Reader,
-  { kinds, take }: Reading,
+  { kinds, take, unreadable }: Reading,
   stop: StopSignal,
 ): Promise<boolean> {
   await reader.bus.position(streamName(reader.cluster, 'decisions'));
   const asked = kinds === undefined ? {} : { kinds };
   for await (const event of followDecisions(reader, stop, asked)) {
     if (event.kind === 'decision') take(event.decision);
+    if (event.kind === 'malformed') unreadable?.(event);
     if (event.kind === 'caught-up') return true;
   }
   return false;
