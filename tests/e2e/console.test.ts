@@ -154,6 +154,53 @@ describe.runIf(browser !== undefined)('the console of a lab', () => {
     await shows('the decisions', 'section.decisions', /launch/);
   });
 
+  test('a page that is hidden gives its stream back, and takes it again once it is seen', async () => {
+    const other = await open();
+    const link = other.locator('[data-testid=link]');
+    await eventually('a live page', async () => (await link.innerText()) === 'Live');
+    const look = (state: string): Promise<unknown> =>
+      other.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' });
+         document.dispatchEvent(new Event('visibilitychange'))`,
+      );
+    const left = other.waitForEvent('requestfailed', (request) => /events\?/.test(request.url()));
+    await look('hidden');
+    await left;
+    expect(await link.innerText()).toBe('The page rests while it is hidden.');
+    await look('visible');
+    await eventually('a live page', async () => (await link.innerText()) === 'Live');
+    await other.close();
+  });
+
+  test('the sixth page of a browser says why it has no stream, until another one goes', async () => {
+    const first = await open();
+    const context = first.context();
+    const opened = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const other = await context.newPage();
+        await other.goto(url);
+        return other;
+      }),
+    );
+    const texts = (): Promise<readonly string[]> =>
+      Promise.all([first, ...opened].map((one) => one.locator('[data-testid=link]').innerText()));
+    const refused = /no room for this page: this browser has 5 pages of it in sight.*hide one/;
+    await eventually('five live pages and one without room', async () => {
+      const all = await texts();
+      const live = all.filter((text) => text === 'Live').length;
+      return live === 5 && all.filter((text) => refused.test(text)).length === 1;
+    });
+    const at = (await texts()).indexOf('Live');
+    await [first, ...opened][at]?.close();
+    const left = [first, ...opened].filter((_, index) => index !== at);
+    await eventually('all live', async () =>
+      (await Promise.all(left.map((one) => one.locator('[data-testid=link]').innerText()))).every(
+        (text) => text === 'Live',
+      ),
+    );
+    await context.close();
+  });
+
   test.each([
     ['wide', false],
     ['wide', true],

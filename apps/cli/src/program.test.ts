@@ -57,6 +57,21 @@ test.each<[readonly string[], string, RegExp]>([
   [['decisions', '-o', 'yaml'], 'commander.invalidArgument', /table, json/],
   [['explain', 'service', 'x'], 'commander.invalidArgument', /Allowed choices are pod, node, pool/],
   [['explain', 'node'], 'commander.missingArgument', /name/],
+  ...['pod', 'node', 'pool', 'claim', 'decision'].map(
+    (kind): [readonly string[], string, RegExp] => [
+      ['explain', kind, ''],
+      'commander.invalidArgument',
+      /'name'. It is empty: write namespace\/name of a pod, the name of a pool/,
+    ],
+  ),
+  [['replay', ' '], 'commander.invalidArgument', /'decision'. It is empty: write the id of a dec/],
+  ...['m5.large', 'm5.large=', 'm5.large=0', 'm5.large=$1', '=1', 'm5.large/=1'].map(
+    (price): [readonly string[], string, RegExp] => [
+      ['replay', 'x', '--price', price],
+      'commander.invalidArgument',
+      /TYPE\/ZONE\/CAPACITY-TYPE\), = and US dollars an hour above 0, such as m5\.large=0\.05/,
+    ],
+  ),
   [['explain', 'node', 'x', '--reaper', 'here'], 'commander.invalidArgument', /http:\/\//],
   [['shadow', '--prices', 'here'], 'commander.invalidArgument', /http:\/\//],
   [

@@ -25,3 +25,15 @@ export const terminal: Streams = {
     lineOpen = text !== '';
   },
 };
+
+/**
+ * Resolves once everything that was written has left. A pipe takes in only so much at a time, and
+ * the end of a process would cut off the rest.
+ */
+export async function flushed(): Promise<void> {
+  await Promise.all(
+    [process.stdout, process.stderr].map(
+      (stream) => new Promise<void>((resolve) => void stream.write('', () => resolve())),
+    ),
+  );
+}

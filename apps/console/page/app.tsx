@@ -1,4 +1,5 @@
 import { periodText } from '@dovetail/core-fleet/words';
+import type { View } from '@dovetail/service-console/view';
 
 import { CostChart } from './cost-chart.js';
 import { Decisions } from './decisions.js';
@@ -13,7 +14,7 @@ import { Waiting } from './waiting.js';
 export function App() {
   const page = usePage();
   const { view, nowMs } = page;
-  const isOld = page.link !== 'open' || view.bus.state !== 'live';
+  const isOld = page.link.kind !== 'open' || view.bus.state !== 'live';
   return (
     <>
       <a class="skip" href="#nodes">
@@ -43,15 +44,27 @@ export function App() {
 /** How fresh the page is, in words. */
 function linkText({ link, view, nowMs, lostMs }: PageState): string {
   const since = (ms: number): string => periodText(Math.max(0, nowMs - ms));
-  if (link === 'connecting') return 'Asking the console…';
-  if (link === 'lost')
-    return `The console is away for ${since(lostMs)}: the page shows what it last said, and asks again by itself.`;
-  switch (view.bus.state) {
+  switch (link.kind) {
+    case 'connecting':
+      return 'Asking the console…';
+    case 'refused':
+      return `The console has no room for this page: ${link.why}. The page asks again by itself.`;
+    case 'resting':
+      return 'The page rests while it is hidden.';
+    case 'lost':
+      return `The console is away for ${since(lostMs)}: the page shows what it last said, and asks again by itself.`;
+    case 'open':
+      return busText(view, since);
+  }
+}
+
+function busText({ bus }: View, since: (ms: number) => string): string {
+  switch (bus.state) {
     case 'live':
       return 'Live';
     case 'reading':
       return 'Reading the cluster from the bus…';
     case 'away':
-      return `The bus is away for ${since(view.bus.sinceMs)}: the page shows what was last read, and goes on by itself once NATS answers.`;
+      return `The bus is away for ${since(bus.sinceMs)}: the page shows what was last read, and goes on by itself once NATS answers.`;
   }
 }

@@ -1,4 +1,5 @@
 import type { Decision } from '@dovetail/contracts';
+import { factsWords } from '@dovetail/core-fleet/words';
 import { useEffect, useState } from 'preact/hooks';
 
 import { poolText, priceText, timeText } from './words.js';
@@ -120,16 +121,20 @@ function Objects({ objects }: Pick<Decision, 'objects'>) {
 }
 
 function Facts({ facts }: Pick<Decision, 'facts'>) {
-  const known = Object.entries(facts).filter(([, value]) => value !== '');
+  const known = factsWords(facts);
   if (known.length === 0) return null;
   return (
     <>
       <h3>Further facts</h3>
       <dl class="facts">
-        {known.map(([name, value]) => (
+        {known.map(({ name, values }) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{value}</dd>
+            <dd>
+              {values.map((value, index) => (
+                <div key={index}>{value}</div>
+              ))}
+            </dd>
           </div>
         ))}
       </dl>

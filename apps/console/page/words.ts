@@ -1,9 +1,9 @@
-import { countText, type Fill, shareOf } from '@dovetail/core-fleet/words';
+import { countText, dollarsText, type Fill, shareOf } from '@dovetail/core-fleet/words';
 import type { GapRow } from '@dovetail/service-console/view';
 
 /** Dollars an hour, `~` before an estimate, and a dash if it is unknown. */
 export const priceText = (micros: number | undefined, isEstimated = false): string =>
-  micros === undefined ? '–' : `${isEstimated ? '~' : ''}$${(micros / 1e6).toFixed(4)}/h`;
+  micros === undefined ? '–' : `${isEstimated ? '~' : ''}${dollarsText(micros)}`;
 
 /** The share that is requested, in whole percent. */
 export const percentOf = (fill: Fill): number => Math.round(shareOf(fill) * 100);

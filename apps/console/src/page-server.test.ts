@@ -41,10 +41,12 @@ beforeEach(async () => {
 afterEach(() => page.close());
 
 /** Opens a stream of frames, and resolves to its first bytes and its end. */
-const stream = (): Promise<{ readonly text: () => string; readonly close: () => void }> =>
+const stream = (
+  path = '/events',
+): Promise<{ readonly text: () => string; readonly close: () => void }> =>
   new Promise((resolve, reject) => {
     let text = '';
-    const request = get(at('/events'), (response) => {
+    const request = get(at(path), (response) => {
       response.setEncoding('utf8').on('data', (chunk: string) => {
         text += chunk;
         if (text.includes('data: '))
@@ -109,6 +111,29 @@ describe('the stream of frames', () => {
     await expect.poll(() => listeners.size).toBe(1);
     const third = await stream();
     for (const { close } of [second, third]) close();
+    await expect.poll(() => listeners.size).toBe(0);
+  });
+
+  test('is refused to the sixth page of a browser, and to it alone', async () => {
+    await page.close();
+    page = await servePage(service, files, { port: 0, host: '127.0.0.1', pagesMax: 8, log });
+    const [own, other] = ['a', 'b'].map((letter) => `/events?browser=${letter.repeat(32)}`);
+    const open = await Promise.all(Array.from({ length: 5 }, () => stream(own)));
+    for (const _again of [1, 2]) {
+      const refused = await fetch(at(own ?? ''));
+      expect([refused.status, await refused.json()]).toEqual([
+        503,
+        {
+          error:
+            'this browser has 5 pages of it in sight, and no connection left for another: close or hide one',
+        },
+      ]);
+    }
+    expect(warned).toEqual(['pages-full']);
+    open.push(await stream(other), await stream('/events?browser=x'));
+    for (const { close } of open) close();
+    await expect.poll(() => listeners.size).toBe(0);
+    (await stream(own)).close();
     await expect.poll(() => listeners.size).toBe(0);
   });
 

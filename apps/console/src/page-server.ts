@@ -45,9 +45,9 @@ export function withPage(service: Console, files: PageFiles, options: PageOption
 }
 
 /**
- * Serves the page, its frames (`events`, server-sent) and whole decisions (`decision?id=`). Nothing
- * else is there, and only reading is. Paths in the page are relative, so that a proxy may put it
- * below any path.
+ * Serves the page, its frames (`events?browser=`, server-sent) and whole decisions
+ * (`decision?id=`). Nothing else is there, and only reading is. Paths in the page are relative, so
+ * that a proxy may put it below any path.
  */
 export async function servePage(
   service: Pick<Console, 'subscribe' | 'decision'>,
@@ -62,7 +62,7 @@ export async function servePage(
   });
   for (const [path, { type, body }] of files)
     server.get(path, async (_request, reply) => reply.type(type).send(body));
-  server.get('/events', (_request, reply) => streams.open(reply));
+  server.get('/events', ({ query }, reply) => streams.open(reply, browserOf(query)));
   serveDecisions(server, service);
   const port = await listenOn(server, { ...options, portSetting: '--page-port (or PAGE_PORT)' });
   options.log.info('page-listening', `serving the page on port ${String(port)}`, { port });
@@ -73,6 +73,12 @@ export async function servePage(
       await server.close();
     },
   };
+}
+
+/** The name that a browser gives itself; empty: it gives none that counts. */
+function browserOf(query: unknown): string {
+  const { browser } = query as { readonly browser?: unknown };
+  return typeof browser === 'string' && /^[0-9a-f]{32}$/.test(browser) ? browser : '';
 }
 
 function serveDecisions(server: FastifyInstance, service: Pick<Console, 'decision'>): void {

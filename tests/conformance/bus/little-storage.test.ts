@@ -25,7 +25,9 @@ if (isUnavailable(server)) {
   const warned: string[] = [];
   const ignore = (): void => undefined;
   const warn: Log['warn'] = (_name, message) => void warned.push(message);
-  const log: Log = { debug: ignore, info: ignore, warn, error: warn };
+  const told: string[] = [];
+  const info: Log['info'] = (name) => void told.push(name);
+  const log: Log = { debug: ignore, info, warn, error: warn };
   let nats: Awaited<ReturnType<typeof startNats>>;
   beforeAll(async () => {
     nats = await startNats({ path: server.path, dir });
@@ -56,14 +58,25 @@ if (isUnavailable(server)) {
     const bus = connectNats({ servers: [nats.url], name: 'storage', log });
     const ensure = (): Promise<void> => bus.ensureStreams(streamSpecs(cluster));
     await withRoom(neededBytes + mebibyte, async () => {
-      await ensure();
+      // Each audit of the feed ensures the streams again.
+      for (const _audit of [1, 2, 3]) await ensure();
       expect(warned).toEqual([expect.stringMatching(/^the work goes on without \S*RECORDS\S*: /)]);
       const message = { subject: subjects.pending(cluster, 'a'), payload: new Uint8Array([1]) };
       expect(await bus.publish(message)).toMatchObject({ sequence: 1 });
     });
+    for (const _audit of [1, 2]) await ensure();
+    expect([warned.length, told.filter((name) => name === 'stream-made')]).toEqual([
+      1,
+      ['stream-made'],
+    ]);
+    const records = streamName(cluster, 'records');
+    expect(await bus.position(records)).toMatchObject({ lastSequence: 0 });
+    await operate(`DELETE.${records}`);
+    await withRoom(neededBytes + mebibyte, async () => {
+      await ensure();
+      expect(warned).toHaveLength(2);
+    });
     await ensure();
-    expect(warned).toHaveLength(1);
-    expect(await bus.position(streamName(cluster, 'records'))).toMatchObject({ lastSequence: 0 });
     await bus.close();
   });
 

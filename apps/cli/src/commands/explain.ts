@@ -5,6 +5,7 @@ import type { StoryKind } from '../explain/story.js';
 import { terminal } from '../terminal.js';
 import { type BusFlags, busRequestOf, type Environment, withConnection } from './bus-flags.js';
 import { terminalLayout } from './layouts.js';
+import { nameOf } from './names.js';
 
 type Flags = BusFlags & {
   readonly output: 'table' | 'json';
@@ -86,6 +87,8 @@ async function explain(
   return await runStory({ kind, name, bus, output, layout: terminalLayout(flags) }, terminal);
 }
 
+const names = 'namespace/name of a pod, the name of a pool, claim or node, or the id of a decision';
+
 /** `dovetail explain KIND NAME` shows why an object is as it is. */
 export function addExplain(program: Command, environment: Environment): void {
   const command = program
@@ -94,10 +97,7 @@ export function addExplain(program: Command, environment: Environment): void {
       'Show why a pod waits or went where it is, why a node exists, stays or goes, and what a decision weighed.',
     )
     .addArgument(new Argument('<kind>', 'the kind of object').choices(kinds))
-    .argument(
-      '<name>',
-      'namespace/name of a pod, the name of a pool, claim or node, or the id of a decision',
-    )
+    .argument('<name>', names, nameOf(names))
     .addOption(
       new Option('-o, --output <format>', 'how to print')
         .choices(['table', 'json'])

@@ -5,6 +5,7 @@ import type { ReplayRequest } from '../replay/run.js';
 import { terminal } from '../terminal.js';
 import { type BusFlags, busRequestOf, type Environment, withConnection } from './bus-flags.js';
 import { terminalLayout } from './layouts.js';
+import { nameOf } from './names.js';
 
 type Flags = BusFlags & {
   readonly filename: readonly string[];
@@ -20,7 +21,7 @@ function price(text: string, before: readonly GivenPrice[]): readonly GivenPrice
   const change = priceChangeOf(text);
   if (change === undefined)
     throw new InvalidArgumentError(
-      'write TYPE=DOLLARS, such as m5.large=0.05, or TYPE/ZONE/CAPACITY-TYPE=DOLLARS.',
+      'write what it is of (TYPE, TYPE/ZONE or TYPE/ZONE/CAPACITY-TYPE), = and US dollars an hour above 0, such as m5.large=0.05 or c5.xlarge/us-west-2a/spot=0.2.',
     );
   return [...before, { text, change }];
 }
@@ -62,7 +63,11 @@ export function addReplay(program: Command, environment: Environment): void {
   const command = program
     .command('replay')
     .description('Make the plan of a decision again: the same bytes, or what would differ.')
-    .argument('<decision>', 'the id of a decision or of a plan, or its beginning')
+    .argument(
+      '<decision>',
+      'the id of a decision or of a plan, or its beginning',
+      nameOf('the id of a decision, or its beginning, as dovetail decisions -o json prints it'),
+    )
     .option<readonly string[]>(
       '-f, --filename <path>',
       'manifests of pools that take the place of those of the same name; may be repeated',
@@ -71,7 +76,7 @@ export function addReplay(program: Command, environment: Environment): void {
     )
     .option<readonly GivenPrice[]>(
       '--price <what=dollars>',
-      'another price an hour of TYPE, TYPE/ZONE or TYPE/ZONE/CAPACITY-TYPE; may be repeated',
+      'another price, in US dollars an hour, of what TYPE, TYPE/ZONE or TYPE/ZONE/CAPACITY-TYPE names, such as m5.large=0.05; may be repeated, and of two prices of one offering the last counts',
       price,
       [],
     )

@@ -39,7 +39,7 @@ Examples:
   $ dovetail status --kubeconfig production.yaml -o json | jq '.total.priceMicrosPerHour / 1e6'
   $ dovetail status -o json | jq -r '.services[] | select(.overdue) | .name'   # services that nobody leads
 
-Exit codes: 0 printed, whatever it says; 64 bad flags; 69 the cluster cannot be read.`;
+Exit codes: 0 printed, whatever it says; 64 bad flags; 69 the cluster cannot be read, or NATS cannot, and then the rest is printed.`;
 
 /** `dovetail status` shows services, pools, prices and waiting pods at this moment. */
 export function addStatus(program: Command, environment: Environment): void {

@@ -189,7 +189,7 @@ test('a NATS that does not answer is said at once, and ends with 69 after 5 seco
   );
   expect({ out, code }).toEqual({ out: '', code: 69 });
   expect(err).toMatch(
-    /does not answer .*waiting for it\n.*cannot be reached: give its address with --nats or NATS_URL/s,
+    /does not answer .*waiting for it\n.*cannot be reached within 5 s: give its address with --nats or NATS_URL/s,
   );
 });
 

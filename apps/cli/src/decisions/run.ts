@@ -10,6 +10,8 @@ import {
 import { type Bus, BusError, type Hash } from '@dovetail/core-ports';
 
 import { busOf, natsOptions, remedyOf } from '../nats/connection.js';
+import { Silence } from '../nats/silence.js';
+import { malformedText } from '../nats/unreadable.js';
 import { decisionsExitCodes, type DecisionsRequest } from './request.js';
 import { jsonLine, Table } from './rows.js';
 import { Selection } from './selection.js';
@@ -19,11 +21,16 @@ export type Output = { out(text: string): void; err(text: string): void };
 
 const hash: Hash = { sha256Hex: (text) => createHash('sha256').update(text).digest('hex') };
 const waitMs = 1_000;
+/**
+ * A server sends the kept decisions without a pause, and then says that they are all. One that is
+ * silent for so long has stopped.
+ */
+const silenceMs = 10_000;
 
 /**
  * Prints decisions until the last one kept, or with `follow` until `stop`. Resolves to the exit
  * code, and writes errors to `err`. While NATS does not answer, a follower reports it and waits;
- * otherwise the command ends after 5 seconds.
+ * otherwise the command ends after 5 seconds, or after 10 if NATS stops while it is read.
  */
 export async function runDecisions(
   request: DecisionsRequest,
@@ -34,12 +41,53 @@ export async function runDecisions(
   if (options === undefined) return decisionsExitCodes.badInput;
   const { bus, close } = busOf(options);
   try {
-    if (!(await streamIsThere(bus, request, options, output, stop)))
-      return stop.aborted ? decisionsExitCodes.done : decisionsExitCodes.unavailable;
-    await print(bus, request, output, stop);
-    return decisionsExitCodes.done;
+    // A call to a server that has stopped takes its time, and nobody waits for it any more.
+    return await Promise.race([shown(bus, request, options, output, stop), stopped(stop)]);
   } finally {
     await close();
+  }
+}
+
+async function shown(
+  bus: Bus,
+  request: DecisionsRequest,
+  options: NatsOptions,
+  output: Output,
+  stop: AbortSignal,
+): Promise<number> {
+  if (!(await streamIsThere(bus, request, options, output, stop)))
+    return stop.aborted ? decisionsExitCodes.done : decisionsExitCodes.unavailable;
+  if (await isPrinted(bus, request, output, stop)) return decisionsExitCodes.done;
+  output.err(
+    `the bus at ${options.servers.join(', ')} fell silent for ${String(silenceMs / 1_000)} s before the last decision: check that its server is not stopped, and try again\n`,
+  );
+  return decisionsExitCodes.unavailable;
+}
+
+const stopped = (stop: AbortSignal): Promise<number> =>
+  new Promise((resolve) => {
+    const end = (): void => resolve(decisionsExitCodes.done);
+    if (stop.aborted) end();
+    else stop.addEventListener('abort', end, { once: true });
+  });
+
+/** Prints what is kept, and returns whether that was all. A follower prints until `stop`. */
+async function isPrinted(
+  bus: Bus,
+  request: DecisionsRequest,
+  output: Output,
+  stop: AbortSignal,
+): Promise<boolean> {
+  if (request.follow) {
+    await print(bus, request, output, stop);
+    return true;
+  }
+  const silence = new Silence(silenceMs);
+  const printed = print(bus, request, output, stop, () => silence.heard());
+  try {
+    return await Promise.race([printed.then(() => true), silence.over.then(() => false)]);
+  } finally {
+    silence.end();
   }
 }
 
@@ -57,6 +105,7 @@ async function streamIsThere(
       return true;
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
+      if (stop.aborted) return false;
       if (!follow || (tries === 0 && error.code === 'no-stream'))
         output.err(`${remedyOf(error, { cluster, servers })}${follow ? '; waiting for it' : ''}\n`);
       if (!follow) return false;
@@ -75,6 +124,7 @@ async function print(
   request: DecisionsRequest,
   output: Output,
   stop: AbortSignal,
+  heard: () => void = () => undefined,
 ): Promise<void> {
   const selection = new Selection(request, Date.now());
   const table = new Table(request.layout);
@@ -88,6 +138,7 @@ async function print(
   for await (const event of followDecisions({ bus, cluster: request.cluster, hash }, stop, {
     ...(request.kinds === undefined ? {} : { kinds: request.kinds }),
   })) {
+    heard();
     if (event.kind === 'decision') {
       read += 1;
       const taken = selection.take(event.decision, live);
@@ -116,10 +167,7 @@ function noteNothing({ about, pool }: DecisionsRequest, read: number, output: Ou
 }
 
 function note(event: DecisionEvent, output: Output): void {
-  if (event.kind === 'malformed')
-    output.err(
-      `decision ${event.sequence} cannot be read: ${event.field}: ${event.reason} (made by a newer version?)\n`,
-    );
+  if (event.kind === 'malformed') output.err(`${malformedText(event)}\n`);
   if (event.kind === 'reset') output.err(`reading the kept decisions again: ${event.reason}\n`);
 }
 

@@ -2,6 +2,7 @@ import { labNowMs } from '../lab/addresses.js';
 import type { Layout } from '../layout/columns.js';
 import type { BusRequest } from '../nats/connection.js';
 import { readDecisions } from '../nats/read-decisions.js';
+import { Unreadable } from '../nats/unreadable.js';
 import type { Streams } from '../simulate/run.js';
 import { explainExitCodes } from './request.js';
 import { type StoryKind, StoryTeller } from './story.js';
@@ -18,7 +19,7 @@ export type StoryRequest = {
 
 /** The remedy when no kept decision is about an object. */
 const remedies: Readonly<Record<StoryKind, string>> = {
-  pod: 'write namespace/name; services decide on a pod once kube-scheduler finds no room for it (dovetail status shows pods that wait)',
+  pod: 'write namespace/name; services decide on a pod once its scheduler says that it finds no room, and leave it to that scheduler until then (dovetail status shows pods that wait)',
   claim: 'write the name of a NodeClaim (kubectl get nodeclaims), or of its node or instance',
   pool: 'write the name of a NodePool, or Provisioner/name',
   decision: 'write the id, or its beginning, as dovetail decisions -o json prints it',
@@ -30,6 +31,7 @@ const remedies: Readonly<Record<StoryKind, string>> = {
 export async function runStory(request: StoryRequest, output: Streams): Promise<number> {
   const { kind, name, bus } = request;
   const teller = new StoryTeller(kind, name);
+  const unreadable = new Unreadable();
   let read = 0;
   output.progress('reading the decisions…');
   const unread = await readDecisions(bus, {
@@ -39,8 +41,10 @@ export async function runStory(request: StoryRequest, output: Streams): Promise<
       if (read % 1_000 === 0) output.progress(`reading the decisions… ${String(read)}`);
       teller.take(decision);
     },
+    unreadable: (message) => unreadable.take(message),
   });
   output.progress('');
+  output.err(unreadable.line());
   const story = teller.story();
   if (unread !== undefined) output.err(`${unread}\n`);
   if (story === undefined) {

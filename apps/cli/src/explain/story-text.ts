@@ -1,5 +1,5 @@
 import type { Decision } from '@dovetail/contracts';
-import { periodText } from '@dovetail/core-fleet/words';
+import { dollarsText, factsWords, type FactWords, periodText } from '@dovetail/core-fleet/words';
 import { decisionWords } from '@dovetail/service-kit';
 
 import { columns, type Layout } from '../layout/columns.js';
@@ -8,8 +8,6 @@ import { alternativesOf, reasonsOf, type Story } from './story.js';
 
 /** The name and version of the form of `dovetail explain pod … -o json`. It only gains fields. */
 const storySchema = 'dovetail.sh/explain/v1';
-
-const dollars = (micros: number): string => `$${(micros / 1e6).toFixed(4)}/h`;
 
 /** A story for people. Only a terminal gives a width. */
 export function storyText(story: Story, nowMs: number, layout: Layout): string {
@@ -41,7 +39,7 @@ function priceText({ decisive, plan }: Story): string {
   const bound =
     own ?? (plan?.priceMicrosPerHour === price ? plan.lowerBoundMicrosPerHour : undefined);
   const about = decisive.priceEstimated === true ? '~' : '';
-  return `, ${about}${dollars(price)}${bound === undefined ? '' : ` (no plan costs less than ${dollars(bound)})`}`;
+  return `, ${about}${dollarsText(price)}${bound === undefined ? '' : ` (no plan costs less than ${dollarsText(bound)})`}`;
 }
 
 function reasonsText(story: Story, layout: Layout): string {
@@ -86,10 +84,16 @@ function alternativesText(story: Story, layout: Layout): string {
 
 /** The further facts of a decision, by name. Others have them in JSON. */
 function factsText({ kind, decisive }: Story): string {
-  const facts = Object.entries(decisive.facts).filter(([, value]) => value !== '');
+  const facts = factsWords(decisive.facts);
   if (kind !== 'decision' || facts.length === 0) return '';
-  return `FACTS\n${facts.map(([name, value]) => `${name}: ${value}\n`).join('')}`;
+  return `FACTS\n${facts.map(factText).join('')}`;
 }
+
+/** One value stands beside its name, and several below it. */
+const factText = ({ name, values }: FactWords): string =>
+  values.length === 1
+    ? `${name}: ${values.join('')}\n`
+    : `${name}:\n${values.map((value) => `  ${value}\n`).join('')}`;
 
 /** Decisions that say the same one after the other share a row, which has the time of the last. */
 function historyText({ history }: Story, nowMs: number, layout: Layout): string {

@@ -180,3 +180,29 @@ test('its sentences break between words where the terminal ends', () => {
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(60);
   expect(lines.filter((line) => line.startsWith('one one'))).toHaveLength(2);
 });
+
+test('a command has its prices before and after in dollars, and its moves one by one', () => {
+  const facts = {
+    command: 'c1',
+    pods: '3',
+    moves: 'shop/web-1: node-a to node-b; shop/web-2: node-a to default-1',
+    priceBeforeMicrosPerHour: '616000',
+    savedMicrosPerHour: '308000',
+    planId: '',
+  };
+  const teller = new StoryTeller('decision', 'command/c1');
+  teller.take(decision({ id: 'command/c1/5', kind: 'command', facts }));
+  const story = teller.story();
+  if (story === undefined) throw new Error('there is no story');
+  expect(storyText(story, nowMs, {})).toContain(`FACTS
+command: c1
+pods: 3
+moves:
+  shop/web-1: node-a to node-b
+  shop/web-2: node-a to default-1
+  and 1 more
+priceBefore: $0.6160/h
+priceAfter: $0.3080/h
+saved: $0.3080/h
+`);
+});

@@ -15,6 +15,13 @@ export type BusRequest = {
   readonly secrets: SecretFiles;
 };
 
+/** The longest wait for the connection, and for one answer, in milliseconds. */
+const answerMs = 5_000;
+
+/** The addresses of a bus. */
+export const serversOf = ({ nats }: BusRequest): readonly string[] =>
+  (nats ?? labAddress('nats') ?? 'nats://127.0.0.1:4222').split(',').map((server) => server.trim());
+
 /** Where messages for people go. */
 type Output = { err(text: string): void };
 
@@ -35,9 +42,7 @@ export function natsOptions(
   name: string,
   output: Output,
 ): NatsOptions | undefined {
-  const servers = (request.nats ?? labAddress('nats') ?? 'nats://127.0.0.1:4222')
-    .split(',')
-    .map((server) => server.trim());
+  const servers = serversOf(request);
   const fault = addressFault(servers);
   if (fault !== undefined) {
     output.err(`--nats (or NATS_URL) is "${request.nats ?? ''}": ${fault}\n`);
@@ -47,6 +52,7 @@ export function natsOptions(
     return {
       servers,
       name,
+      timeoutMs: answerMs,
       log: logTo(output),
       inboxPrefix: inboxOf(request.cluster, 'reader'),
       ...secretsOf(servers, request.secrets),
@@ -94,12 +100,22 @@ export function remedyOf(
       return `NATS at ${at} runs without JetStream: start it with JetStream enabled`;
     case 'unavailable':
     case 'timeout':
-      if (servers.some(isBusReaderUrl))
-        return `${error.message}: give its address with --nats or NATS_URL`;
-      return `NATS at ${at} cannot be reached: give its address with --nats or NATS_URL (make lab starts one, and leaves its address in ${labFiles.nats})`;
+      return servers.some(isBusReaderUrl)
+        ? `${error.message}: give its address with --nats or NATS_URL`
+        : awayText(error, at);
     case 'too-large':
     case 'full':
     case 'wrong-last-sequence':
       return error.message;
   }
+}
+
+/** Why there is no answer: there is no server, it is stopped, or it fails. */
+function awayText({ code, message, cause }: BusError, at: string): string {
+  const within = `within ${String(answerMs / 1_000)} s`;
+  if (code === 'timeout')
+    return `NATS at ${at} did not answer ${within}: check that the server there is not stopped, or give another address with --nats or NATS_URL`;
+  return cause === undefined
+    ? `NATS at ${at} cannot be reached ${within}: give its address with --nats or NATS_URL (make lab starts one, and leaves its address in ${labFiles.nats})`
+    : `NATS at ${at} fails (${message}): look into its log, and try again`;
 }

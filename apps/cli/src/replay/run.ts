@@ -1,4 +1,4 @@
-import { type Decision, planIdOf, readPlanRecord, type ReadRecord } from '@dovetail/contracts';
+import { planIdOf, readPlanRecord, type ReadRecord } from '@dovetail/contracts';
 import { planAgain, sketchOf } from '@dovetail/core-scheduling';
 import { systemPacking } from '@dovetail/runtime';
 
@@ -7,6 +7,7 @@ import { InputError } from '../manifests/input-error.js';
 import { nodeHash, withReader } from '../nats/bus-reader.js';
 import type { BusRequest } from '../nats/connection.js';
 import { readDecisions } from '../nats/read-decisions.js';
+import { Unreadable } from '../nats/unreadable.js';
 import type { Streams } from '../simulate/run.js';
 import { changed, IdleChange } from './changes.js';
 import { type ChangeRequest, changesOf } from './given.js';
@@ -83,19 +84,39 @@ function ended(error: unknown, output: Streams): number {
 
 const planIdPattern = /^[0-9a-f]{32}$/;
 
-/** The plan that a decision is about. */
+/**
+ * The plan that a decision is about. Decisions that could not be read are told before the record is
+ * tried: the plan may be that of another one.
+ */
 async function planOf({ name, bus }: ReplayRequest, output: Streams): Promise<string> {
   output.progress('reading the decisions…');
   const finder = new PlanFinder(name);
-  const take = (decision: Decision): void => finder.take(decision);
-  const unread = await readDecisions(bus, { name: 'dovetail replay', take });
+  const unreadable = new Unreadable();
+  let read = 0;
+  const unread = await readDecisions(bus, {
+    name: 'dovetail replay',
+    take: (decision) => {
+      read += 1;
+      finder.take(decision);
+    },
+    unreadable: (message) => unreadable.take(message),
+  });
+  output.progress('');
+  output.err(unreadable.line());
+  const planId = wholePlan(finder, name);
+  // A bus that gives no decision at all has no record either.
+  if (unread !== undefined && (planId === undefined || read === 0))
+    throw new Ended(unread, replayExitCodes.unavailable);
+  if (planId === undefined) throw new Ended(finder.whyNone(), replayExitCodes.notFound);
+  if (unread !== undefined) output.err(`${unread}\n`);
+  return planId;
+}
+
+/** The one plan of the decisions that were found. The plan of a what-if has none of its own. */
+function wholePlan(finder: PlanFinder, name: string): string | undefined {
   const plans = finder.plans();
-  const [planId] = plans;
-  if (planId !== undefined && plans.length === 1) return planId;
-  // The plan of a what-if has no decision of its own.
-  if (planIdPattern.test(name) && plans.length === 0) return name;
-  if (unread !== undefined) throw new Ended(unread, replayExitCodes.unavailable);
-  throw new Ended(finder.whyNone(), replayExitCodes.notFound);
+  if (plans.length === 1) return plans[0];
+  return plans.length === 0 && planIdPattern.test(name) ? name : undefined;
 }
 
 async function recordOf(

@@ -8,6 +8,7 @@ import {
   recordOf,
 } from '@dovetail/core-kube-model';
 import type { KubeObject } from '@dovetail/core-ports';
+import { untriedWords, withBinder } from '@dovetail/service-kit';
 
 import {
   type Fill,
@@ -137,9 +138,10 @@ function waitingPods(objects: readonly KubeObject[], nowMs: number): readonly Wa
     .flatMap((object) => {
       const one = podOf(object);
       if (!one.ok || !isWaiting(one.value)) return [];
-      const { namespace, name, uid, createdMs } = one.value;
+      const { namespace, name, uid, createdMs, schedulerName: scheduler } = one.value;
       const waitingMs = Math.max(0, nowMs - createdMs);
-      return [{ pod: `${namespace}/${name}`, uid, waitingMs, why: whyOf(one.value, object) }];
+      const why = whyOf(one.value, object);
+      return [{ pod: `${namespace}/${name}`, uid, waitingMs, scheduler, why }];
     })
     .sort((a, b) => b.waitingMs - a.waitingMs || compareText(a.pod, b.pod));
 }
@@ -147,14 +149,17 @@ function waitingPods(objects: readonly KubeObject[], nowMs: number): readonly Wa
 const isWaiting = ({ phase, nodeName, deletionMs }: Pod): boolean =>
   phase === 'Pending' && nodeName === undefined && deletionMs === undefined;
 
-function whyOf({ schedulingGates, nominatedNodeName }: Pod, object: KubeObject): string {
-  if (schedulingGates.length > 0) return `held by scheduling gate ${schedulingGates.join(', ')}`;
-  if (nominatedNodeName !== undefined) return `waits for pods to leave ${nominatedNodeName}`;
+function whyOf(pod: Pod, object: KubeObject): string {
+  const { schedulingGates, nominatedNodeName, schedulerName } = pod;
+  const left = (why: string): string => withBinder(why, schedulerName);
+  if (schedulingGates.length > 0)
+    return left(`held by scheduling gate ${schedulingGates.join(', ')}`);
+  if (nominatedNodeName !== undefined) return left(`waits for pods to leave ${nominatedNodeName}`);
   const conditions = recordOf(object['status'])['conditions'];
   const said = (Array.isArray(conditions) ? conditions : [])
     .map(recordOf)
     .find(({ type }) => type === 'PodScheduled')?.['message'];
-  return typeof said === 'string' && said !== ''
-    ? `kube-scheduler: ${said}`
-    : 'kube-scheduler has not tried it yet';
+  if (typeof said !== 'string' || said === '') return untriedWords(schedulerName);
+  const by = schedulerName === 'default-scheduler' ? 'kube-scheduler' : schedulerName;
+  return left(`${by}: ${said}`);
 }

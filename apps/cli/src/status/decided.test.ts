@@ -8,7 +8,13 @@ import { statusText } from './text.js';
 
 const nowMs = Date.UTC(2026, 0, 1, 12);
 const nothing = clusterStatus({ leases: [], claims: [], nodes: [], pods: [], pools: [] }, nowMs);
-const waiting = { pod: 'shop/web', uid: 'web', waitingMs: 5_000, why: 'kube-scheduler: no' };
+const waiting = {
+  pod: 'shop/web',
+  uid: 'web',
+  waitingMs: 5_000,
+  scheduler: 'default-scheduler',
+  why: 'kube-scheduler: no',
+};
 
 const decision = (over: Partial<Decision>): Decision => ({
   id: 'd',

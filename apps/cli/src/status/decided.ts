@@ -1,5 +1,5 @@
 import type { Decision, DecisionKind } from '@dovetail/contracts';
-import { gapTold, waitingWords } from '@dovetail/service-kit';
+import { gapTold, waitingWords, withBinder } from '@dovetail/service-kit';
 
 import type { GapStatus, RoundStatus, Status, WaitingPod } from './status.js';
 
@@ -58,7 +58,9 @@ export class Decided {
 
   #explained(pod: WaitingPod): WaitingPod {
     const decision = this.#ofPod.get(pod.uid);
-    return decision === undefined ? pod : { ...pod, ...wordsOf(decision), said: decision.kind };
+    if (decision === undefined) return pod;
+    const words = wordsOf(decision);
+    return { ...pod, ...words, why: withBinder(words.why, pod.scheduler), said: decision.kind };
   }
 }
 

@@ -15,5 +15,5 @@ export type StatusRequest = {
   readonly width?: number;
 };
 
-/** Exit codes: done; bad flags; the cluster cannot be read (EX_UNAVAILABLE). */
+/** Exit codes: done; bad flags; the cluster or its bus cannot be read (EX_UNAVAILABLE). */
 export const statusExitCodes = { done: 0, badInput: 64, unavailable: 69 } as const;

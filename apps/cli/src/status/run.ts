@@ -13,7 +13,10 @@ import { statusExitCodes, type StatusRequest } from './request.js';
 import type { Status } from './status.js';
 import { statusText } from './text.js';
 
-/** Reads a cluster once, and prints its status. It writes nothing. Resolves to the exit code. */
+/**
+ * Reads a cluster once, and prints its status. It writes nothing. Resolves to the exit code: a
+ * status without the decisions that were asked for is printed, and is a failure.
+ */
 export async function runStatus(request: StatusRequest, output: Streams): Promise<number> {
   let name = 'the cluster';
   try {
@@ -23,17 +26,17 @@ export async function runStatus(request: StatusRequest, output: Streams): Promis
     output.progress('reading the cluster…');
     const objects = await objectsOf(kube, request.namespace);
     output.progress('reading the decisions…');
-    const status = await withDecisions(
-      clusterStatus(objects, cluster.nowMs()),
-      busFor(request, isLab),
-    );
+    const bus = busFor(request, isLab);
+    const status = await withDecisions(clusterStatus(objects, cluster.nowMs()), bus);
     output.progress('');
     output.out(
       request.output === 'json'
         ? `${JSON.stringify(status, undefined, 2)}\n`
         : statusText(status, request.width === undefined ? {} : { width: request.width }),
     );
-    return statusExitCodes.done;
+    return bus === undefined || status.decisionsUnread === undefined
+      ? statusExitCodes.done
+      : statusExitCodes.unavailable;
   } catch (error) {
     output.progress('');
     output.err(

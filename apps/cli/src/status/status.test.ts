@@ -144,14 +144,24 @@ test('waiting pods come in order of time, each with its reason', () => {
     { ...pod('early', { status: { conditions } }) },
     pod('gated', { spec: { schedulingGates: [{ name: 'quota' }] } }),
     pod('placed', { spec: { nodeName: 'n1' } }),
+    pod('foreign', { spec: { schedulerName: 'own' } }),
+    pod('refused', { spec: { schedulerName: 'own' }, status: { conditions } }),
   ].map((one, index) => ({
     ...one,
-    metadata: { ...one.metadata, creationTimestamp: ago([10, 4_000, 100, 9_000][index] ?? 0) },
+    metadata: {
+      ...one.metadata,
+      creationTimestamp: ago([10, 4_000, 100, 9_000, 5, 4][index] ?? 0),
+    },
   }));
   expect(statusOf({ pods }).waiting.map(({ pod: name, why }) => [name, why])).toEqual([
     ['shop/early', `kube-scheduler: ${message}`],
     ['shop/gated', 'held by scheduling gate quota'],
     ['shop/late', 'kube-scheduler has not tried it yet'],
+    [
+      'shop/foreign',
+      'scheduler own has not said yet that it finds no room; a node is planned for once it does',
+    ],
+    ['shop/refused', `own: ${message} (left to scheduler own, which alone binds it)`],
   ]);
   expect(textOf({ pods })).toMatch(/^shop\/early +1h 6m +kube-scheduler: 0\/3/m);
 });

@@ -42,6 +42,8 @@ export type WaitingPod = {
   readonly pod: string;
   readonly uid: string;
   readonly waitingMs: number;
+  /** The scheduler that the pod names: `default-scheduler` unless it names another. */
+  readonly scheduler: string;
   /** Why, for people. */
   readonly why: string;
   /** The codes of the reasons, if a service decided about the pod. */

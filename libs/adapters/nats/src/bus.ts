@@ -45,6 +45,8 @@ class JetStreamBus implements NatsBus {
   readonly #log: Log;
   readonly #replicas: number;
   readonly #specs = new Map<string, StreamSpec>();
+  /** Why streams are left out, by their names, as it was last told. */
+  readonly #leftOut = new Map<string, string>();
 
   constructor(options: NatsOptions) {
     this.#link = new NatsLink(options);
@@ -75,14 +77,24 @@ class JetStreamBus implements NatsBus {
     for (const spec of specs) {
       try {
         await this.#ensure(connection, spec);
+        this.#isThere(spec.name);
       } catch (error) {
         if (spec.isOptional !== true) throw error;
-        this.#log.warn(
-          'stream-left-out',
-          `the work goes on without ${spec.name}: ${messageOf(error)}`,
-        );
+        this.#leaveOut(spec.name, messageOf(error));
       }
     }
+  }
+
+  /** Says why the work goes on without a stream: once, and again when the reason is another. */
+  #leaveOut(name: string, why: string): void {
+    if (this.#leftOut.get(name) === why) return;
+    this.#leftOut.set(name, why);
+    this.#log.warn('stream-left-out', `the work goes on without ${name}: ${why}`);
+  }
+
+  #isThere(name: string): void {
+    if (this.#leftOut.delete(name))
+      this.#log.info('stream-made', `${name} is there now, which was left out`);
   }
 
   async publish(message: OutgoingMessage): Promise<PublishAck> {

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -89,6 +89,29 @@ test('a server that is too old is named and waited for', async () => {
   await expect(old.publish({ subject: 'a', payload: new Uint8Array() })).rejects.toMatchObject({
     code: 'server-too-old',
   });
+});
+
+test('a server that accepts and says nothing is left, and costs no socket for each attempt', async () => {
+  const held = new Set<Socket>();
+  let attempts = 0;
+  const silent = createServer((socket) => {
+    attempts += 1;
+    held.add(socket.resume().on('error', () => undefined));
+    socket.on('close', () => held.delete(socket));
+  });
+  const port = await listening(silent);
+  open.push(() => {
+    for (const socket of held) socket.destroy();
+    return new Promise((resolve) => silent.close(resolve));
+  });
+  const { log, names } = said();
+  const link = bus({ servers: [`nats://127.0.0.1:${String(port)}`], log, timeoutMs: 50 });
+  await until(() => attempts >= 4);
+  expect(held.size).toBeLessThanOrEqual(2);
+  expect(link.state()).toBe('unreachable');
+  expect(names).toContain('nats-unreachable');
+  await link.close();
+  await until(() => held.size === 0);
 });
 
 const listening = (server: Server): Promise<number> =>

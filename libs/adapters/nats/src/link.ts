@@ -7,7 +7,6 @@ import {
 } from '@dovetail/core-ports';
 import {
   AuthorizationError,
-  connect,
   createInbox,
   type NatsConnection,
   PermissionViolationError,
@@ -23,6 +22,7 @@ import {
   natsVersionMin,
 } from './options.js';
 import { pause } from './signal.js';
+import { connectTo } from './transport.js';
 
 /**
  * Pause between attempts to connect. It trades attempts in vain for the delay once a server is
@@ -132,7 +132,7 @@ export class NatsLink {
   async #connect(): Promise<NatsConnection | undefined> {
     const { servers, name, credentials, tls, inboxPrefix } = this.#options;
     try {
-      const connection = await connect({
+      const connection = await connectTo({
         servers: [...servers],
         name,
         timeout: this.timeoutMs,

@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 
-import { countText, periodText, shareOf, stepText, sumOfFills } from './words.js';
+import {
+  countText,
+  dollarsText,
+  factsWords,
+  periodText,
+  shareOf,
+  stepText,
+  sumOfFills,
+} from './words.js';
 
 test.each([
   [0, '0s'],
@@ -36,3 +44,27 @@ test('nodes together are as full as their sums', () =>
       ]),
     ),
   ).toBe(0.25));
+
+test.each([
+  [308_000, '$0.3080/h'],
+  [0, '$0.0000/h'],
+  [-1_500, '-$0.0015/h'],
+])('%i micro-dollars an hour are %s', (micros, text) => expect(dollarsText(micros)).toBe(text));
+
+test.each<[Readonly<Record<string, string>>, readonly string[]]>([
+  [{ group: '', pods: '3' }, ['pods: 3']],
+  [{ nodeChargeMicrosPerHour: '5000' }, ['nodeCharge: $0.0050/h']],
+  [{ planPriceMicrosPerHour: '~5' }, ['planPriceMicrosPerHour: ~5']],
+  [{ savedMicrosPerHour: '-10000' }, ['saved: -$0.0100/h']],
+  [
+    { priceBeforeMicrosPerHour: '616000', savedMicrosPerHour: '308000' },
+    ['priceBefore: $0.6160/h', 'priceAfter: $0.3080/h', 'saved: $0.3080/h'],
+  ],
+  [{ priceBeforeMicrosPerHour: '616000' }, ['priceBefore: $0.6160/h']],
+  [{ pods: '2', moves: 'a: x to y; b: x to z' }, ['pods: 2', 'moves: a: x to y | b: x to z']],
+  [{ pods: '3', moves: 'a: x to y' }, ['pods: 3', 'moves: a: x to y | and 2 more']],
+])('the facts %j read: %j', (facts, lines) =>
+  expect(factsWords(facts).map(({ name, values }) => `${name}: ${values.join(' | ')}`)).toEqual(
+    lines,
+  ),
+);

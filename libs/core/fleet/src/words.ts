@@ -54,3 +54,44 @@ export const sumOfFills = (fills: readonly Fill[]): Fill =>
     }),
     { requested: 0, allocatable: 0 },
   );
+
+/** Micro-dollars an hour as people read them: `$0.3080/h`. */
+export const dollarsText = (micros: number): string =>
+  `${micros < 0 ? '-' : ''}$${(Math.abs(micros) / 1e6).toFixed(4)}/h`;
+
+/** A fact of a decision for people: its name, and its values, a line each. */
+export type FactWords = { readonly name: string; readonly values: readonly string[] };
+
+/** The end of the names of facts that are micro-dollars an hour. */
+const microsPerHour = 'MicrosPerHour';
+
+/**
+ * The facts of a decision for people, without empty ones. Prices are in dollars, and their names
+ * have no unit. A command has its price after beside the one before, and its moves one by one.
+ */
+export function factsWords(facts: Readonly<Record<string, string>>): readonly FactWords[] {
+  return Object.entries(facts)
+    .filter(([, value]) => value !== '')
+    .flatMap(([name, value]) => {
+      if (name === 'moves') return [{ name, values: movesOf(value, Number(facts['pods'])) }];
+      if (!name.endsWith(microsPerHour) || !isWhole(value)) return [{ name, values: [value] }];
+      const price = (key: string, micros: number): FactWords => ({
+        name: key.slice(0, -microsPerHour.length),
+        values: [dollarsText(micros)],
+      });
+      const saved = facts[`saved${microsPerHour}`] ?? '';
+      const after =
+        name === `priceBefore${microsPerHour}` && isWhole(saved)
+          ? [price(`priceAfter${microsPerHour}`, Number(value) - Number(saved))]
+          : [];
+      return [price(name, Number(value)), ...after];
+    });
+}
+
+const isWhole = (text: string): boolean => /^-?\d+$/.test(text);
+
+/** The moves of a command, and how many more there are. */
+function movesOf(text: string, pods: number): readonly string[] {
+  const listed = text.split('; ');
+  return pods > listed.length ? [...listed, `and ${String(pods - listed.length)} more`] : listed;
+}

@@ -221,13 +221,12 @@ type AdmissionCode =
   /** The API server did not take the claim or the promise. */
   | 'admission-failed';
 
-/**
- * Reasons why a claim went on, or did not, from its launch to its ready node. `existing-room` means
- * that the node was not needed.
- */
+/** Reasons why a claim went on, or did not, from its launch to its ready node. */
 type LaunchCode =
   /** The node was not needed, or its pods have room elsewhere. */
   | 'existing-room'
+  /** Another scheduler alone binds a pod of the node (a note). */
+  | 'left-to-scheduler'
   /** Why EC2 Fleet took this offering. */
   | 'fleet-choice'
   /** The instance joined as a node. */

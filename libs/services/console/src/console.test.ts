@@ -108,6 +108,18 @@ describe('a pod without a node waits', () => {
     await stage.tell('pod', { ...waiting, schedulingGates: ['example.com/hold'] });
     expect(await why()).toMatchObject({ why: 'held by scheduling gate example.com/hold' });
   });
+  test('for its own scheduler, which is named', async () => {
+    await stage.tell('pod', { ...waiting, schedulerName: 'own', unschedulable: false });
+    expect(await why()).toMatchObject({
+      why: 'scheduler own has not said yet that it finds no room; a node is planned for once it does',
+    });
+  });
+  test('for a plan, if its own scheduler found no room, which binds it afterwards', async () => {
+    await stage.tell('pod', { ...waiting, schedulerName: 'own' });
+    expect(await why()).toMatchObject({
+      why: 'waits for a plan (left to scheduler own, which alone binds it)',
+    });
+  });
   test('for the node that its room is promised on', async () => {
     await stage.tell('pod', waiting);
     await stage.promise('claim-a', ['p']);

@@ -8,7 +8,7 @@ import type {
 } from '@dovetail/contracts';
 import { Fleet, type FleetNode, podUseOf } from '@dovetail/core-fleet';
 import { compareText, type Pod } from '@dovetail/core-kube-model';
-import { type WaitingWords, waitingWords } from '@dovetail/service-kit';
+import { untriedWords, type WaitingWords, waitingWords, withBinder } from '@dovetail/service-kit';
 
 import type { WaitingRow } from '../view/frames.js';
 
@@ -171,12 +171,27 @@ function epochOf({ generation }: StateRecord): number | undefined {
   return generation === '' || !Number.isInteger(epoch) ? undefined : epoch;
 }
 
-/** Why a pod waits: by itself, by the room that is kept for it, or by the last decision. */
+/** Why a pod waits, and who will bind it. */
 function wordsOf(
-  { schedulingGates, nominatedNodeName, unschedulable }: Pod,
+  pod: Pod,
   promise: PodPromise | undefined,
   last: WaitingWords | undefined,
 ): WaitingWords {
+  const words = whyOf(pod, promise, last);
+  return words === undefined
+    ? { why: untriedWords(pod.schedulerName), codes: [] }
+    : { ...words, why: withBinder(words.why, pod.schedulerName) };
+}
+
+/**
+ * Why a pod waits: by itself, by the room that is kept for it, or by the last decision. Undefined:
+ * its scheduler has not tried it.
+ */
+function whyOf(
+  { schedulingGates, nominatedNodeName, unschedulable }: Pod,
+  promise: PodPromise | undefined,
+  last: WaitingWords | undefined,
+): WaitingWords | undefined {
   const own = (why: string): WaitingWords => ({ why, codes: [] });
   if (schedulingGates.length > 0)
     return own(`held by scheduling gate ${schedulingGates.join(', ')}`);
@@ -184,5 +199,5 @@ function wordsOf(
     return own(`its place is kept on ${promise.holderKind} ${promise.holderName}`);
   if (last !== undefined) return last;
   if (nominatedNodeName !== undefined) return own(`waits for pods to leave ${nominatedNodeName}`);
-  return own(unschedulable ? 'waits for a plan' : 'kube-scheduler has not tried it yet');
+  return unschedulable ? own('waits for a plan') : undefined;
 }

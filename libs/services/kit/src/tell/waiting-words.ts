@@ -28,3 +28,18 @@ export function waitingWords({ reasons, summary, claimName = '', isAdmitted }: T
   const why = [...new Set(reasons.map(({ message }) => message))].join('; ');
   return { why, codes, ...(first.remedy === undefined ? {} : { remedy: first.remedy }) };
 }
+
+/** The name of Kubernetes' own scheduler, which binds pods that name no other. */
+const ownScheduler = 'default-scheduler';
+
+/** The words about a pod that its scheduler has not tried yet. Dovetail waits for its answer. */
+export const untriedWords = (scheduler: string): string =>
+  scheduler === ownScheduler
+    ? 'kube-scheduler has not tried it yet'
+    : `scheduler ${scheduler} has not said yet that it finds no room; a node is planned for once it does`;
+
+/** Why a pod waits, and who will bind it, if that is another scheduler than Kubernetes' own. */
+export const withBinder = (why: string, scheduler: string): string =>
+  scheduler === ownScheduler
+    ? why
+    : `${why} (left to scheduler ${scheduler}, which alone binds it)`;

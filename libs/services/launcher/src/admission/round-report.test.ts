@@ -25,6 +25,7 @@ const small = instanceTypeValue({
 function report() {
   const cluster = new Cluster();
   for (const name of ['a', 'b', 'c']) cluster.set('pod', podValue(name));
+  cluster.set('pod', podValue('left', { schedulerName: 'own' }));
   const told: NewDecision[] = [];
   const events: string[] = [];
   const self = new RoundReport({
@@ -47,14 +48,14 @@ function report() {
     }));
     self.record([], [{ ...plan, plan: { ...plan.plan, unplaced: left } }], { epoch: 1, number: 1 });
   };
-  /** Reports that a node of the pool was admitted, with one option in this zone. */
-  const admitted = (zone: string): void => {
+  /** Reports that a node of the pool was admitted for these pods, with one option in this zone. */
+  const admitted = (zone: string, podUids: readonly string[] = []): void => {
     const options = [{ ...optionOf('small', 96_000), zone }];
     const bin = {
       kind: 'new-node',
       plan: planValue('plan'),
       binId: 'bin',
-      podUids: [],
+      podUids,
       claimName: 'default-1',
       pool: poolValue('default'),
       bin: binValue('bin', [], { options }),
@@ -92,3 +93,11 @@ test.each([
     ]);
   },
 );
+
+test('the decision to admit a node names the pods that another scheduler binds', () => {
+  const { admitted, told } = report();
+  admitted('a', ['a', 'left']);
+  expect(told[0]?.reasons).toMatchObject([
+    { code: 'left-to-scheduler', values: { scheduler: 'own', pods: '1' } },
+  ]);
+});

@@ -16,6 +16,7 @@ import { admissionText } from '../cluster/admission-mark.js';
 import { admitId, judging, type TracedPlan } from '../cluster/traced-plan.js';
 import type { Nominations, Nominee } from '../tell/nominations.js';
 import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
+import { leftPods } from './left-pods.js';
 import { ToldPods } from './told-pods.js';
 
 /**
@@ -81,7 +82,7 @@ export class RoundReport {
           ? {}
           : { ...offeringFields(cheapest), priceEstimated: this.#isEstimated(bin.pool, cheapest) }),
         objects: [{ kind: 'NodeClaim', name: bin.claimName }, ...this.#pods(bin.podUids)],
-        reasons: bin.bin.notes,
+        reasons: [...bin.bin.notes, ...this.#left(bin.podUids)],
         alternatives: alternativesOf(others),
         facts: admittedFacts(bin, admission),
       },
@@ -114,6 +115,7 @@ export class RoundReport {
             message: `${bin.placement.nodeName} has room, so no node is launched`,
             values: {},
           },
+          ...this.#left(bin.podUids),
         ],
         objects: [
           { kind: bin.holder.kind, name: bin.holder.name, uid: bin.holder.uid },
@@ -232,6 +234,10 @@ export class RoundReport {
       claimName: node === undefined ? undefined : this.#deps.cluster.claimOfNode(node)?.name,
       nodeName: holder.name,
     };
+  }
+
+  #left(uids: readonly string[]): readonly Reason[] {
+    return leftPods(uids.flatMap((uid) => this.#deps.cluster.pods.get(uid) ?? []));
   }
 
   #pods(

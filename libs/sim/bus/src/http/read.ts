@@ -19,6 +19,8 @@ import type { QueueName } from '../memory/work.js';
 import { eventOf, type LastAnswer, messageOfJson } from './lines.js';
 
 const retryMs = 250;
+/** The longest wait for an answer, or for the beginning of a stream, which come from memory. */
+const answerMs = 5_000;
 
 /**
  * Reads the in-process bus of another process at the address that `serveBus` gave. Everything
@@ -95,22 +97,31 @@ class BusReader implements Bus {
   }
 
   async #get(path: string): Promise<IncomingMessage> {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      get(`${this.#url}${path}`, { agent: false }, resolve).once('error', (cause) =>
-        reject(
-          new BusError(
-            'unavailable',
-            `the in-process bus at ${this.#url} does not answer: ${cause.message}`,
-            { cause },
-          ),
-        ),
-      );
-    });
+    const response = await this.#begun(path);
     this.#connected = true;
     if (response.statusCode === 200) return response;
     const { code, message } = await this.#answer<{ code: BusErrorCode; message: string }>(response);
     if (typeof code !== 'string' || typeof message !== 'string') throw this.#noBus();
     throw new BusError(code, message);
+  }
+
+  /** The answer, once it has begun. */
+  #begun(path: string): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const request = get(`${this.#url}${path}`, { agent: false }, (response) => {
+        clearTimeout(timer);
+        resolve(response);
+      });
+      const timer = setTimeout(
+        () => request.destroy(new Error(`no answer within ${String(answerMs / 1_000)} s`)),
+        answerMs,
+      );
+      request.once('error', (cause) => {
+        clearTimeout(timer);
+        const message = `the in-process bus at ${this.#url} does not answer: ${cause.message}`;
+        reject(new BusError('unavailable', message, { cause }));
+      });
+    });
   }
 
   /** The parts of an answer, none of which is sure to be there. */
