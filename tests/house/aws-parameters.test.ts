@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-/** The values that the template and the Terraform module of deploy/aws accept, which are the same. */
+/** The values that the template and the Terraform module of deploy/aws accept: the same ones. */
 const folder = join(import.meta.dirname, '..', '..', 'deploy', 'aws');
 const template = readFileSync(join(folder, 'cloudformation.yaml'), 'utf8');
 const terraform = readFileSync(join(folder, 'terraform', 'variables.tf'), 'utf8');
