@@ -15,7 +15,7 @@ export default class SummaryReporter {
 
   onTestRunEnd(modules, unhandledErrors) {
     const tests = modules.flatMap(testsOf);
-    const count = (state) => tests.filter((test) => test.result().state === state).length;
+    const count = (state) => tests.filter((test) => stateOf(test) === state).length;
     const lines = [
       ...modules.flatMap(failuresOf),
       ...unhandledErrors.map((error) => told('outside of a test', error)),
@@ -26,6 +26,15 @@ export default class SummaryReporter {
     tell(`${count('passed')} passed, ${count('failed') + broken} failed${skipped}`);
   }
 }
+
+/** A test that a failed hook or file kept from its start was not left out: its failure counts. */
+function stateOf(test) {
+  const { state } = test.result();
+  return state === 'skipped' && isInFailed(test.parent) ? 'not started' : state;
+}
+
+const isInFailed = (group) =>
+  group.errors().length > 0 || (group.type === 'suite' && isInFailed(group.parent));
 
 function append(variable, rows) {
   const file = process.env[variable] ?? '';
@@ -60,9 +69,21 @@ function told(where, error) {
   return diff === '' ? what : `${what} DIFF: ${diff}`;
 }
 
-/** A line for each failed test of one file, and for what failed around them. */
+/** States of a file that a run left behind, such as one whose process ended. */
+const unfinished = new Set(['queued', 'pending']);
+
+/**
+ * A line for each failed test of one file, and for what failed around them: the file itself, a hook
+ * of a group, after which its tests count as skipped, or the process.
+ */
 const failuresOf = (module) => [
   ...module.errors().map((error) => told(module.relativeModuleId, error)),
+  ...[...module.children.allSuites()].flatMap((suite) =>
+    suite.errors().map((error) => told(`${module.relativeModuleId} › ${suite.fullName}`, error)),
+  ),
+  ...(unfinished.has(module.state())
+    ? [told(module.relativeModuleId, 'it did not run to its end')]
+    : []),
   ...testsOf(module)
     .filter((test) => test.result().state === 'failed')
     .map((test) =>

@@ -56,6 +56,40 @@ test('outcomes that a rule names are those that the code writes', () => {
   for (const [, value] of named) expect(sources).toContain(`'${value ?? ''}'`);
 });
 
+/** The loops of services, each with the code of a log line about its failures. */
+function failuresOfLoops(): readonly string[] {
+  const metric = 'dovetail_loop_failures_total';
+  const found = execFileSync(
+    'git',
+    ['grep', '-lE', `'${metric}'|: LoopTurn = `, '--', 'libs/services/*.ts', ':!*.test.ts'],
+    { cwd: root, encoding: 'utf8' },
+  );
+  // It counts what the others name.
+  const files = found.split('\n').filter((path) => path !== '' && !path.endsWith('/try-turn.ts'));
+  return files.flatMap((path) => {
+    const text = read(path);
+    const [, own = ''] = /^const loop = '([\w-]+)'/m.exec(text) ?? [];
+    const turns = text.matchAll(/: LoopTurn = \{\s*loop: '([\w-]+)',[^}]*?failure: '([\w-]+)'/g);
+    const counts = text.matchAll(
+      new RegExp(`'${metric}', \\{ loop(?:: '([\\w-]+)')? \\}[^]*?\\.warn\\(\\s*'([\\w-]+)'`, 'g'),
+    );
+    const named = [...turns, ...counts].map(([, loop = own, code = '']) => `${loop}: ${code}`);
+    return named.length > 0 ? named : [`${path} names no loop that this test can read`];
+  });
+}
+
+test('the runbook has a row for each loop and each log line of its failures, and something to do', () => {
+  const [, section = ''] = runbook.split('\n## DovetailReaperFails\n');
+  const rows = [
+    ...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(.+)` \| `(.+)` \| (.+) \| (.+) \|$/gm),
+  ];
+  expect(rows.map(([, loop = '', code = '']) => `${loop}: ${code}`)).toEqual(
+    failuresOfLoops().toSorted(),
+  );
+  for (const [, , , meaning = '', remedy = ''] of rows)
+    expect(Math.min(meaning.length, remedy.length)).toBeGreaterThan(20);
+});
+
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 if (!hasPromtool)
   process.stdout.write(

@@ -262,27 +262,6 @@ describe('notices of interruptions', () => {
   });
 });
 
-describe('a parameter that must not be empty', () => {
-  const terraform = read('deploy/aws/terraform/variables.tf');
-  test.each([
-    ['ClusterName', 'cluster_name', 'lab'],
-    ['Namespace', 'namespace', 'dovetail'],
-    ['LauncherServiceAccount', 'launcher_service_account', 'dovetail-launcher'],
-    ['ReaperServiceAccount', 'reaper_service_account', 'dovetail-reaper'],
-  ])('%s and %s accept %j, and refuse nothing and a placeholder', (parameter, variable, good) => {
-    const patterns = [
-      new RegExp(`^  ${parameter}:\n(?: {4}.*\n)*? {4}AllowedPattern: (.*)$`, 'm').exec(template),
-      new RegExp(`regex\\("(.*)", var\\.${variable}\\)`).exec(terraform),
-    ].map((found) => new RegExp(found?.[1] ?? 'is not there'));
-    for (const pattern of patterns)
-      expect([good, '', '${NAME}'].map((value) => pattern.test(value))).toEqual([
-        true,
-        false,
-        false,
-      ]);
-  });
-});
-
 test('CoreDNS stands on the node group of eksctl.yaml, which Dovetail does not manage', () => {
   type Addon = { readonly name: string; readonly configurationValues?: string };
   const { addons, managedNodeGroups } = parse(read('deploy/aws/eksctl.yaml')) as {
@@ -306,6 +285,8 @@ describe('what the parameters choose', () => {
   ] as const)('%s is made with %j and not with %j', (id, withIt, without) => {
     expect([has(withIt, id), has(without, id)]).toEqual([true, false]);
   });
+  test('the role of Spot, which all clusters of the account use, stays when the stack goes', () =>
+    expect(template).toMatch(/^ {2}SpotRole:\n(?: {4}.*\n)* {4}DeletionPolicy: Retain\n/m));
   test('a role of a name of its own is the one that the launcher hands to instances', () => {
     expect(
       policyText(stackWith({ NodeRoleName: '' }), 'LauncherPolicy', 'PolicyDocument'),

@@ -26,6 +26,8 @@ type Counts = {
   readonly leftOut: string[];
 };
 
+const noCounts = (): Counts => ({ passed: 0, failed: 0, skipped: 0, failures: [], leftOut: [] });
+
 /** Adds one line of output to the counts if it is a summary, a failure or an omission. */
 function count(line: string, counts: Counts): void {
   if (line.includes('LEFT OUT:')) counts.leftOut.push(line.slice(line.indexOf('LEFT OUT:')).trim());
@@ -35,6 +37,13 @@ function count(line: string, counts: Counts): void {
   counts.passed += Number(match[1]);
   counts.failed += Number(match[2]);
   counts.skipped += Number(match[3] ?? 0);
+}
+
+/** The counts of what a stage printed. */
+export function countsOf(output: string): Readonly<Counts> {
+  const counts = noCounts();
+  for (const line of output.split('\n')) count(line, counts);
+  return counts;
 }
 
 /** Shows output as it comes, and counts its lines. */
@@ -61,7 +70,7 @@ export async function runStage(
     env: { ...inherited, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const counts: Counts = { passed: 0, failed: 0, skipped: 0, failures: [], leftOut: [] };
+  const counts = noCounts();
   child.stdout.setEncoding('utf8').on('data', counting(process.stdout, counts));
   child.stderr.setEncoding('utf8').on('data', counting(process.stderr, counts));
   const code = await new Promise((resolve) => child.on('close', resolve));

@@ -31,14 +31,14 @@ const smoke = [lifeOfNode, 'tests/e2e/helm-run.test.ts'];
 const inOneProcess = ['tests/e2e/metrics.test.ts', 'tests/e2e/replay.test.ts'];
 
 /** All test files that use one of the large parts, or the world that `make test-real` chooses. */
-const filesOnRealParts = (): readonly string[] =>
+export const filesOnRealParts = (): readonly string[] =>
   execFileSync(
     'git',
     [
       'grep',
       '--untracked',
       '-lE',
-      String.raw`worlds\(\)|forTests\(|wantsRealParts\(|startReal|motoAccount`,
+      String.raw`worlds\(\)|forTests\(|wantsRealParts\(| realParts\(|startReal|motoAccount`,
       '--',
       '*.test.ts',
     ],

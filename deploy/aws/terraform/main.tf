@@ -88,9 +88,17 @@ resource "aws_eks_access_entry" "node" {
   type          = "EC2_LINUX"
 }
 
-resource "aws_iam_service_linked_role" "spot" {
-  count            = var.spot_service_linked_role ? 1 : 0
-  aws_service_name = "spot.amazonaws.com"
+# The module does not make the service-linked role of Spot: an account has it once, and `terraform destroy` of one
+# cluster would take it from all others. A failed check is a warning: nothing else depends on the role.
+check "spot_service_linked_role" {
+  data "aws_iam_roles" "spot" {
+    path_prefix = "/aws-service-role/spot.amazonaws.com/"
+  }
+
+  assert {
+    condition     = length(data.aws_iam_roles.spot.names) > 0
+    error_message = "The account cannot launch Spot instances yet. Once for all clusters: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
+  }
 }
 
 resource "aws_iam_policy" "service" {

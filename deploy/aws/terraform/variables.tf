@@ -4,7 +4,7 @@ variable "cluster_name" {
 
   validation {
     condition     = can(regex("^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$", var.cluster_name))
-    error_message = "Give the name of an EKS cluster."
+    error_message = "Give the name of an EKS cluster, not its ARN: at most 100 letters, digits, _ and -, the first a letter or a digit."
   }
 }
 
@@ -15,7 +15,7 @@ variable "namespace" {
 
   validation {
     condition     = can(regex("^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", var.namespace))
-    error_message = "Give the name of a namespace."
+    error_message = "Give the name of a namespace: at most 63 lower-case letters, digits and -, a letter or a digit at both ends."
   }
 }
 
@@ -26,7 +26,7 @@ variable "launcher_service_account" {
 
   validation {
     condition     = can(regex("^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$", var.launcher_service_account))
-    error_message = "Give the name of a ServiceAccount."
+    error_message = "Give the name of a ServiceAccount, without its namespace: lower-case letters, digits, - and dots, a letter or a digit at both ends."
   }
 }
 
@@ -37,7 +37,7 @@ variable "reaper_service_account" {
 
   validation {
     condition     = can(regex("^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$", var.reaper_service_account))
-    error_message = "Give the name of a ServiceAccount."
+    error_message = "Give the name of a ServiceAccount, without its namespace: lower-case letters, digits, - and dots, a letter or a digit at both ends."
   }
 }
 
@@ -45,22 +45,35 @@ variable "oidc_provider" {
   description = "For IRSA: the cluster's OIDC issuer without https://, with an IAM OIDC provider. Empty: EKS Pod Identity."
   type        = string
   default     = ""
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^([0-9A-Za-z.-]+(/[0-9A-Za-z/_-]+)?)?$", var.oidc_provider))
+    error_message = "Give the issuer without https:// and no ARN, such as oidc.eks.us-west-2.amazonaws.com/id/0123. Of an issuer with it: trimprefix(issuer, \"https://\")."
+  }
 }
 
 variable "node_role_name" {
   description = "The name of the nodes' role. Empty: it is made up."
   type        = string
   default     = ""
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[\\w+=,.@-]{0,64}$", var.node_role_name))
+    error_message = "Give the name of a role, not its ARN and without a path: at most 64 letters, digits and _+=,.@-."
+  }
 }
 
 variable "queue_name" {
   description = "The name of the queue, for the chart's interruptionQueue. Only one cluster may use it. Empty: it is made up."
   type        = string
   default     = ""
+  nullable    = false
 
   validation {
     condition     = can(regex("^[0-9A-Za-z_-]{0,80}$", var.queue_name))
-    error_message = "Give the name of an SQS queue, not its URL."
+    error_message = "Give the name of an SQS queue, not its URL or ARN: at most 80 letters, digits, _ and -."
   }
 }
 
@@ -72,12 +85,6 @@ variable "access_entry" {
 
 variable "instance_profile" {
   description = "Makes an instance profile for classes that name instanceProfile."
-  type        = bool
-  default     = false
-}
-
-variable "spot_service_linked_role" {
-  description = "Makes the service-linked role of Spot. An account has it once; creating it twice fails."
   type        = bool
   default     = false
 }

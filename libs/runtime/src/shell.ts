@@ -25,6 +25,7 @@ import { createMetrics, type ProcessMetrics } from './metrics.js';
 import { exitOnUncaught, runMain, runToEnd, stopOnSignals } from './service.js';
 import { readSettings, type Setting, type SettingsOf } from './settings.js';
 import { serviceTraces, type TraceValues } from './traces/traces.js';
+import { version } from './version.js';
 import { createVitals, type ProcessVitals } from './vitals.js';
 
 /** A table of settings, by the name under which the program reads each. */
@@ -76,6 +77,11 @@ type LeaderValues = { readonly leaseNamespace: string; readonly leaseDurationMs:
 
 /** Every service may write these. The adapters and this library count them. */
 const sharedMetrics: MetricDefinitions = {
+  dovetail_build_info: {
+    kind: 'gauge',
+    labels: ['version'],
+    help: '1, with the version of the service: two of them run side by side during an upgrade',
+  },
   dovetail_event_loop_held_max_seconds: {
     kind: 'gauge',
     help: 'Most CPU time that one turn of the event loop took, since the last scrape',
@@ -122,6 +128,7 @@ export function runService<S extends SettingsTable>(
       ...sharedMetrics,
       ...program.metrics,
     });
+    metrics.set('dovetail_build_info', 1, { version });
     const vitals = createVitals({ metrics });
     const leaders = new Map<string, LeaseLeadership>();
     const metricsText = withLeaders({ leaders, metrics }, withHeldLoop(metrics, render));

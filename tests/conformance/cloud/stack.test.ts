@@ -1,4 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -24,6 +31,8 @@ type TerraformFile = {
   readonly resource?: Blocks;
   readonly data?: Blocks;
   readonly variable?: Blocks;
+  /** Checks, each with the data sources that it alone reads. */
+  readonly check?: readonly Readonly<Record<string, { readonly data?: Blocks }>>[];
 };
 
 type Resource = { readonly type: string; readonly name: string; readonly given: readonly string[] };
@@ -34,7 +43,8 @@ const unquoted = (text: string): string => text.replaceAll('"', '');
 const resourcesOf = (files: readonly TerraformFile[]): readonly Resource[] =>
   (['resource', 'data'] as const).flatMap((kind) =>
     files
-      .flatMap((file) => file[kind] ?? [])
+      .flatMap(({ check = [], ...file }) => [file, ...check.flatMap((each) => Object.values(each))])
+      .flatMap((scope: TerraformFile) => scope[kind] ?? [])
       .flatMap((block) => Object.entries(block))
       .flatMap(([type, named]) =>
         Object.entries(named as Readonly<Record<string, object>>).map(([name, body]) => ({
@@ -62,7 +72,7 @@ const reader = [
   'print(json.dumps(files, default=str))',
 ].join('\n');
 
-/** Terraform's own formatter reads the language; it needs no provider, as `validate` does. */
+/** Terraform's own formatter reads the language; unlike `validate` it needs no provider. */
 const formatted = await run('terraform', ['fmt', '-check', '-diff', terraform], {
   deadlineMs,
   remedy: 'run terraform fmt',
@@ -75,6 +85,47 @@ if (noTerraform) process.stdout.write('LEFT OUT: terraform fmt: there is no terr
 (noTerraform ? test.skip : test)('the Terraform module is as terraform fmt writes it', () =>
   expect(formatted).toBe('is as it should be'),
 );
+
+/** Variables without resources need no provider, so that Terraform itself judges their values. */
+(noTerraform ? describe.skip : describe)('the variables of the Terraform module', () => {
+  const judged = async (values: Readonly<Record<string, string | null>>): Promise<string> => {
+    const dir = mkdtempSync(join(tmpdir(), 'dovetail-terraform-'));
+    copyFileSync(join(terraform, 'variables.tf'), join(dir, 'variables.tf'));
+    const given = { cluster_name: 'my-cluster', ...values };
+    writeFileSync(join(dir, 'given.auto.tfvars.json'), JSON.stringify(given));
+    const said = await run('terraform', [`-chdir=${dir}`, 'plan', '-no-color', '-input=false'], {
+      deadlineMs,
+      remedy: 'read it',
+    }).then(
+      () => 'accepted',
+      (error: unknown) => String(error).replaceAll(/[\s│]+/g, ' '),
+    );
+    rmSync(dir, { recursive: true });
+    return said;
+  };
+  const issuer = 'oidc.eks.us-west-2.amazonaws.com/id/0123';
+
+  test.each([
+    ['the defaults', {}],
+    ['null for those that may be empty', { oidc_provider: null, node_role_name: null }],
+    ['names and an issuer', { oidc_provider: issuer, node_role_name: 'my-nodes', queue_name: 'q' }],
+  ])('may be %s', async (_what, values) => expect(await judged(values)).toBe('accepted'));
+
+  test.each([
+    ['an issuer with https://', { oidc_provider: `https://${issuer}` }, /trimprefix\(issuer/],
+    ['the ARN of a role', { node_role_name: 'arn:aws:iam::1:role/n' }, /not its ARN/],
+    ['a role of 65 characters', { node_role_name: 'n'.repeat(65) }, /at most 64 letters/],
+    ['the URL of a queue', { queue_name: 'https://sqs/q' }, /not its URL/],
+    ['a cluster of 101 characters', { cluster_name: 'c'.repeat(101) }, /at most 100 letters/],
+    ['a namespace in capitals', { namespace: 'Dovetail' }, /lower-case letters/],
+    ['an account with a namespace', { reaper_service_account: 'a/b' }, /without its namespace/],
+  ])('may not be %s, and the remedy is named', async (_what, values, remedy) =>
+    expect(await judged(values)).toMatch(remedy),
+  );
+});
+
+test('terraform destroy takes no service-linked role from other clusters of the account', () =>
+  expect(terraformText).not.toMatch(/resource "aws_iam_service_linked_role"/));
 
 test('the Terraform module reads the region in every version of the provider that it allows', () => {
   expect(terraformText).toMatch(/version = ">= 5\.\d+"/);
@@ -119,7 +170,7 @@ if (isUnavailable(eksctl))
 /** The resources and data sources of the module; a data source as `data.…`. */
 const terraformTypes = [
   ...new Set(
-    [...terraformText.matchAll(/^(resource|data) "(\w+)"/gm)].map(
+    [...terraformText.matchAll(/^ *(resource|data) "(\w+)"/gm)].map(
       ([, kind, type]) => `${kind === 'data' ? 'data.' : ''}${type}`,
     ),
   ),
@@ -163,7 +214,7 @@ if (isUnavailable(linters)) {
   });
 
   describe('the Terraform module', () => {
-    test('is in the language of Terraform, and makes what the template makes', async () => {
+    test('is in the language of Terraform, and makes what the template makes but for the role of Spot', async () => {
       const files = await terraformRead(linters.path);
       const made = resourcesOf(files).flatMap(({ type }) => (/^data/.test(type) ? [] : [type]));
       expect([...new Set(made)].toSorted()).toEqual([
@@ -175,7 +226,6 @@ if (isUnavailable(linters)) {
         'aws_iam_policy',
         'aws_iam_role',
         'aws_iam_role_policy_attachment',
-        'aws_iam_service_linked_role',
         'aws_sqs_queue',
         'aws_sqs_queue_policy',
       ]);
@@ -234,7 +284,7 @@ if (isUnavailable(linters) || isUnavailable(declared)) {
 
     test('knows every argument that the module gives, and is given each that it needs', async () => {
       const resources = resourcesOf(await terraformRead(linters.path));
-      expect(resources).toHaveLength([...terraformText.matchAll(/^(resource|data) "/gm)].length);
+      expect(resources).toHaveLength([...terraformText.matchAll(/^ *(resource|data) "/gm)].length);
       expect(resources.flatMap(faultsOf)).toEqual([]);
     });
 
