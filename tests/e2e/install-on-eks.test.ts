@@ -97,7 +97,7 @@ describe.skipIf(parts === undefined)('the guide to EKS', () => {
     await shell(install);
     expect(failures()).toEqual([]);
     expect(eks.ended.map(({ said }) => said.trim())).toEqual([
-      'made keys for pod-watcher, solver, launcher, reaper, reader',
+      'made keys for pod-watcher, solver, launcher, reaper, reader, console, sinks',
     ]);
   }, 200_000);
 
