@@ -1,4 +1,4 @@
-/** The unions of codes in `reasons.ts`, with the heading and the sentence that the page gives them. */
+/** The unions of codes in `reasons.ts`, with the heading and the sentence of each on the page. */
 const unions = [
   {
     name: 'ReasonCode',
