@@ -60,7 +60,6 @@ const services = ['pod-watcher', 'solver-0', 'launcher', 'reaper'] as const;
       /^karpenter_cloudprovider_instance_type_offering_available\{.*"c5\.large".*\} 1$/m,
     ],
     ['reaper', /^karpenter_nodes_allocatable\{.*nodepool="default".*resource_type="cpu"\} 1\.93$/m],
-    ['solver-0', /^dovetail_build_info\{version="\d+\.\d+\.\d+"\} 1$/m],
     ['reaper', /^karpenter_pods_state\{name="large-.*,phase="Pending",/m],
     ['reaper', /^karpenter_cluster_state_node_count [1-9]/m],
     ['launcher', /^karpenter_nodes_created_total\{nodepool="default",zone="us-west-2."\} [1-9]/m],
