@@ -53,11 +53,15 @@ export class ChangedRoom {
   }
 
   #nodeChanged(readings: readonly (Node | undefined)[]): void {
-    const { claims } = this.#cluster;
+    const { claims, nodes } = this.#cluster;
     for (const node of readings) {
       if (node === undefined) continue;
-      const byId = node.providerId === undefined ? [] : claims.by('providerId', node.providerId);
-      for (const { uid } of [...byId, ...claims.by('node', node.name)]) this.#uids.add(uid);
+      const { providerId, name } = node;
+      const paired =
+        providerId === undefined
+          ? []
+          : [...claims.by('providerId', providerId), ...nodes.by('providerId', providerId)];
+      for (const { uid } of [...paired, ...claims.by('node', name)]) this.#uids.add(uid);
     }
   }
 

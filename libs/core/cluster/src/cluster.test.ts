@@ -96,6 +96,19 @@ describe('claims and nodes', () => {
     expect(cluster.nodeOfClaim(claim) === node).toBe(paired);
   });
 
+  test.each([
+    ['a', 'b'],
+    ['b', 'a'],
+  ])('of two with one provider ID, the one that registered counts: %s, not %s', (own, other) => {
+    const claim = claimValue('c', { providerId: 'p', nodeName: own });
+    const copy = claimValue('z', { providerId: 'p', nodeName: 'elsewhere' });
+    for (const one of [claim, copy]) cluster.set('claim', one);
+    for (const name of [own, other]) cluster.set('node', nodeValue(name, { providerId: 'p' }));
+    expect(cluster.nodeOfClaim(claim)?.name).toBe(own);
+    expect(cluster.nodesOfClaim(claim).map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(cluster.claimOfNode(nodeValue(own, { providerId: 'p' }))).toBe(claim);
+  });
+
   test('are paired by provider ID before names', () => {
     cluster.set('claim', claimValue('named', { nodeName: 'n' }));
     cluster.set('claim', claimValue('paired', { providerId: 'p' }));

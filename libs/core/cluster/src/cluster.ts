@@ -66,51 +66,64 @@ type Rows<T extends Stored> = {
  * to their own writes. The solver feeds it from the state feed, and simulate from manifests.
  */
 export class Cluster {
-  readonly pods = new Table<Pod, 'node' | 'awaitedBy' | 'daemonset'>({
-    node: (pod) => pod.nodeName,
-    awaitedBy: awaitedByNode,
-    daemonset: ({ owner }) => (owner?.kind === 'DaemonSet' ? owner.uid : undefined),
-  });
-  readonly nodes = new Table<Node, 'name' | 'providerId'>({
-    name: (node) => node.name,
-    providerId: (node) => node.providerId,
-  });
+  readonly pods = new Table<Pod, never, 'node' | 'awaitedBy' | 'daemonset'>(
+    {},
+    {
+      node: (pod) => pod.nodeName,
+      awaitedBy: awaitedByNode,
+      daemonset: ({ owner }) => (owner?.kind === 'DaemonSet' ? owner.uid : undefined),
+    },
+  );
+  readonly nodes = new Table<Node, 'name', 'providerId'>(
+    { name: (node) => node.name },
+    { providerId: (node) => node.providerId },
+  );
   readonly claims = new Table<
     NodeClaim,
-    'name' | 'providerId' | 'instance' | 'unpaired' | 'pool' | 'class' | 'node' | 'plan'
-  >({
-    name: (claim) => claim.name,
-    providerId: (claim) => claim.providerId,
-    instance: instanceIdOf,
-    // One key for all claims without an instance.
-    unpaired: (claim) => (isUnpaired(claim) ? 'unpaired' : undefined),
-    pool: (claim) => poolKey(claim.pool),
-    class: (claim) => classKey(claim.classRef),
-    node: (claim) => claim.nodeName,
-    // The plan that the claim is a bin of, from its admission mark `epoch.number/planId/bin`.
-    plan: (claim) => claim.annotations[annotations.admission]?.split('/')[1],
-  });
-  readonly pools = new Table<Pool, 'key' | 'class'>({
-    key: (pool) => poolKey(pool.identity),
-    class: (pool) => classKey(pool.classRef),
-  });
-  readonly nodeClasses = new Table<NodeClass, 'key'>({
-    key: (nodeClass) => classKey(nodeClass.ref),
-  });
-  readonly daemonSets = new Table<DaemonSet>({});
-  readonly namespaces = new Table<Namespace>({});
-  readonly persistentVolumes = new Table<PersistentVolume, 'name'>({
-    name: (volume) => volume.name,
-  });
-  readonly persistentVolumeClaims = new Table<PersistentVolumeClaim, 'key'>({
-    key: (claim) => `${claim.namespace}/${claim.name}`,
-  });
-  readonly storageClasses = new Table<StorageClass, 'name'>({ name: (one) => one.name });
-  readonly csiNodes = new Table<CsiNode, 'name'>({ name: (csiNode) => csiNode.name });
-  readonly pdbs = new Table<PodDisruptionBudget, 'namespace'>({
-    namespace: (pdb) => pdb.namespace,
-  });
-  readonly attachments = new Table<VolumeAttachment, 'node'>({ node: (one) => one.nodeName });
+    'name',
+    'providerId' | 'instance' | 'unpaired' | 'pool' | 'class' | 'node' | 'plan'
+  >(
+    { name: (claim) => claim.name },
+    {
+      providerId: (claim) => claim.providerId,
+      instance: instanceIdOf,
+      // One key for all claims without an instance.
+      unpaired: (claim) => (isUnpaired(claim) ? 'unpaired' : undefined),
+      pool: (claim) => poolKey(claim.pool),
+      class: (claim) => classKey(claim.classRef),
+      node: (claim) => claim.nodeName,
+      // The plan that the claim is a bin of, from its admission mark `epoch.number/planId/bin`.
+      plan: (claim) => claim.annotations[annotations.admission]?.split('/')[1],
+    },
+  );
+  readonly pools = new Table<Pool, 'key', 'class'>(
+    { key: (pool) => poolKey(pool.identity) },
+    { class: (pool) => classKey(pool.classRef) },
+  );
+  readonly nodeClasses = new Table<NodeClass, 'key'>(
+    { key: (nodeClass) => classKey(nodeClass.ref) },
+    {},
+  );
+  readonly daemonSets = new Table<DaemonSet>({}, {});
+  readonly namespaces = new Table<Namespace>({}, {});
+  readonly persistentVolumes = new Table<PersistentVolume, 'name'>(
+    { name: ({ name }) => name },
+    {},
+  );
+  readonly persistentVolumeClaims = new Table<PersistentVolumeClaim, 'key'>(
+    { key: (claim) => `${claim.namespace}/${claim.name}` },
+    {},
+  );
+  readonly storageClasses = new Table<StorageClass, 'name'>({ name: ({ name }) => name }, {});
+  readonly csiNodes = new Table<CsiNode, 'name'>({ name: ({ name }) => name }, {});
+  readonly pdbs = new Table<PodDisruptionBudget, never, 'namespace'>(
+    {},
+    { namespace: (pdb) => pdb.namespace },
+  );
+  readonly attachments = new Table<VolumeAttachment, never, 'node'>(
+    {},
+    { node: (one) => one.nodeName },
+  );
 
   /** The promises in the annotations of claims and nodes. */
   readonly promises = new PromiseIndex();
@@ -231,14 +244,34 @@ export class Cluster {
 
   /**
    * The claim that a node came from: by provider ID (as Karpenter pairs them), else by its status.
+   * Several claims may carry one provider ID, if one is a copy: the one that names the node counts.
    */
   claimOfNode(node: Node): NodeClaim | undefined {
-    return this.claims.one('providerId', node.providerId) ?? this.claims.one('node', node.name);
+    const { providerId, name } = node;
+    const named = this.claims.by('node', name);
+    const paired = providerId === undefined ? [] : this.claims.by('providerId', providerId);
+    return paired.find((claim) => claim.nodeName === name) ?? paired[0] ?? named[0];
   }
 
-  /** The node that a claim became: by provider ID, else by the claim's status. */
+  /**
+   * The node that a claim became: by provider ID, else by the claim's status. Of several Nodes with
+   * its provider ID it is the one that registered, as its status says.
+   */
   nodeOfClaim(claim: NodeClaim): Node | undefined {
-    return this.nodes.one('providerId', claim.providerId) ?? this.nodes.one('name', claim.nodeName);
+    const nodes = this.nodesOfClaim(claim);
+    return nodes.find(({ name }) => name === claim.nodeName) ?? nodes[0];
+  }
+
+  /**
+   * Every Node that carries a claim's provider ID, in order of UID; without any, the one that its
+   * status names. Two are a fault that only a person can end: the host name of the machine has
+   * changed, a Node was restored from a backup, or a kubelet carries the ID of another instance.
+   */
+  nodesOfClaim({ providerId, nodeName }: NodeClaim): readonly Node[] {
+    const paired = providerId === undefined ? [] : this.nodes.by('providerId', providerId);
+    if (paired.length > 0) return paired;
+    const named = this.nodes.one('name', nodeName);
+    return named === undefined ? [] : [named];
   }
 
   #dropped(kind: ClusterKind, held: ClusterValue[ClusterKind] | undefined): void {

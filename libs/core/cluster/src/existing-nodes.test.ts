@@ -41,6 +41,21 @@ describe('the room that exists', () => {
     expect(namesOf(cluster)).toEqual(['n1 uninitialized', 'n2 uninitialized']);
   });
 
+  test('is not in either of two Nodes with the provider ID of one claim, and their pods count', () => {
+    const cluster = clusterOf();
+    cluster.set('node', nodeValue('n3', { providerId: 'aws:///a/i-1' }));
+    cluster.set('pod', podValue('b', { nodeName: 'n3' }));
+    const nodes = existingNodes(cluster, sources);
+    expect(
+      nodes.map(({ name, cordoned, pods }) => [name, cordoned, pods.map((pod) => pod.name)]),
+    ).toEqual([
+      ['c2', false, []],
+      ['n1', true, []],
+      ['n2', false, ['a']],
+      ['n3', true, ['b']],
+    ]);
+  });
+
   test('is not in a claim that is deleted before its node joined', () => {
     const cluster = clusterOf();
     cluster.set('claim', claimValue('c2', { deletionMs: 1 }));

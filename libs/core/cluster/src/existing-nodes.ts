@@ -79,6 +79,10 @@ export function joinedNode(
   { keep = madeAnew, ...sources }: RoomSources,
 ): ExistingNode {
   const claim = cluster.claimOfNode(node);
+  // Room of one machine under two names would be planned twice, and it may be neither's.
+  const { providerId = '' } = node;
+  const hasDuplicates =
+    claim !== undefined && cluster.nodes.by('providerId', providerId).length > 1;
   const own = sources.promisedTo(node.uid);
   const lists = podsOn(cluster, node, sources);
   const joined = {
@@ -92,8 +96,11 @@ export function joinedNode(
   const type = joined.types.get(
     node.labels[labels.instanceType] ?? claim?.labels[labels.instanceType] ?? '',
   );
-  const parts = [node, claim, type, ...lists];
-  return keep(node.uid, [...parts, ...partsOf(joined.promised)], () => existingNode(joined));
+  const parts = [node, claim, type, hasDuplicates, ...lists];
+  return keep(node.uid, [...parts, ...partsOf(joined.promised)], () => {
+    const made = existingNode(joined);
+    return hasDuplicates ? { ...made, cordoned: true } : made;
+  });
 }
 
 /**

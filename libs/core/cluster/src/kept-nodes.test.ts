@@ -33,6 +33,17 @@ test.each<[string, (cluster: Cluster) => void, number, readonly string[]]>([
   ['a pod left', (cluster) => cluster.delete('pod', podOf('on-n1').uid), 0, ['n1']],
   ['a node changed', (cluster) => cluster.set('node', nodeOf('n1', newer)), 0, ['n1']],
   ['a node left', (cluster) => cluster.delete('node', nodeOf('n1').uid), 0, []],
+  [
+    'a second Node with the provider ID of a claim came',
+    (cluster) => {
+      const providerId = 'aws:///a/i-1';
+      cluster.set('claim', claimOf('c2', { providerId }));
+      cluster.set('node', nodeOf('n2', { providerId, ...newer }));
+      cluster.set('node', nodeOf('n3', { providerId }));
+    },
+    0,
+    ['n2', 'n3'],
+  ],
   ['a promise ended', () => undefined, 10, ['c1']],
   [
     'a promised pod was bound',

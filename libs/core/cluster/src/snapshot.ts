@@ -12,7 +12,9 @@ import type { Stored, Table } from './table.js';
 /**
  * In order of UID: watches and feeds deliver in different orders, and no order may show in a plan.
  */
-export function byUid<T extends Stored>(table: Table<T, string>): readonly T[] {
+export function byUid<T extends Stored>(
+  table: Pick<Table<T>, 'values' | 'revision'>,
+): readonly T[] {
   const held = sorted.get(table);
   if (held?.revision === table.revision) return held.rows as readonly T[];
   const rows = [...table.values()].sort((a, b) => compareText(a.uid, b.uid));

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { isOlder, Table } from './table.js';
 
 type Row = { readonly uid: string; readonly resourceVersion: string; readonly key?: string };
-const tableOf = (): Table<Row, 'key'> => new Table<Row, 'key'>({ key: (row) => row.key });
+const tableOf = (): Table<Row, 'key'> => new Table<Row, 'key'>({ key: (row) => row.key }, {});
 const row = (uid: string, resourceVersion: string, key?: string): Row => ({
   uid,
   resourceVersion,

@@ -52,19 +52,26 @@ export function isOlder(left: string, right: string): boolean {
  *
  * Invariant: each row is in an index exactly under the key that `KeyOf` gives for it.
  */
-export class Table<T extends Stored, I extends string = never> {
+export class Table<T extends Stored, Unique extends string = never, Shared extends string = never> {
   readonly #rows = new Map<string, T>();
   readonly #gone = new Set<string>();
   /** UIDs of rows whose version says nothing about the next reading's. */
   #unversioned = new Set<string>();
   #revision = 0;
   readonly #indexes: ReadonlyMap<
-    I,
+    Unique | Shared,
     { readonly keyOf: KeyOf<T>; readonly buckets: Map<string, Bucket<T>> }
   >;
 
-  constructor(indexes: Readonly<Record<I, KeyOf<T>>>) {
-    const named = Object.entries(indexes) as [I, KeyOf<T>][];
+  /**
+   * `unique` are the keys that the API server gives to one object at a time, such as names. Any
+   * number of objects may carry a `shared` key, such as a provider ID: a kubelet writes its own.
+   */
+  constructor(
+    unique: Readonly<Record<Unique, KeyOf<T>>>,
+    shared: Readonly<Record<Shared, KeyOf<T>>>,
+  ) {
+    const named = Object.entries({ ...unique, ...shared }) as [Unique | Shared, KeyOf<T>][];
     this.#indexes = new Map(
       named.map(([name, keyOf]) => [name, { keyOf, buckets: new Map<string, Bucket<T>>() }]),
     );
@@ -157,15 +164,15 @@ export class Table<T extends Stored, I extends string = never> {
    * The rows under a key of an index, in order of UID. It is the same list as before if none of
    * them changed.
    */
-  by(index: I, key: string): readonly T[] {
+  by(index: Unique | Shared, key: string): readonly T[] {
     const bucket = this.#indexes.get(index)?.buckets.get(key);
     if (bucket === undefined) return none;
     bucket.sorted ??= [...bucket.uids].sort();
     return (bucket.rows ??= bucket.sorted.flatMap((uid) => this.#rows.get(uid) ?? []));
   }
 
-  /** The only row under a key; of several, the one with the first UID. No key, no row. */
-  one(index: I, key: string | undefined): T | undefined {
+  /** The row under a key that the API server keeps unique. No key, no row. */
+  one(index: Unique, key: string | undefined): T | undefined {
     return key === undefined ? undefined : this.by(index, key)[0];
   }
 

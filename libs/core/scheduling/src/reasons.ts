@@ -104,6 +104,8 @@ export type DisruptionCode =
   | 'node-missing'
   /** The node is not ready yet. */
   | 'node-not-initialized'
+  /** Several Nodes carry the provider ID of one claim, so it is not known which is its node. */
+  | 'duplicate-nodes'
   /** The node is being rebooted. */
   | 'node-rebooting'
   /** The node is on its way out already. */

@@ -1,4 +1,4 @@
-import { kubeResources } from '@dovetail/core-ports';
+import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { conditionsIn, isTrue } from '@dovetail/service-kit';
 import { podObject } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -35,6 +35,41 @@ function loggedDecision(kind: string): unknown {
   expect(lines).toHaveLength(1);
   return JSON.parse(/\{.*$/.exec(lines[0] ?? '')?.[0] ?? '');
 }
+
+describe('a second Node with the provider ID of an instance', () => {
+  const duplicate = async (): Promise<string> => {
+    const [real] = await self.kube.list(nodes);
+    const { providerID } = real?.['spec'] as { readonly providerID: string };
+    await self.kube.create(nodes, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'other', labels: { ...real?.metadata.labels } },
+      spec: { providerID },
+      status: real?.['status'],
+    } as KubeObject);
+    return 'other';
+  };
+
+  test('takes nothing from a claim that is registered', async () => {
+    await runPods('a');
+    const ofClaim = async () => {
+      const [claim] = await self.kube.list(nodeClaims);
+      return claim?.['status'];
+    };
+    const before = await self.until('a ready claim', async () => {
+      const [claim] = await self.kube.list(nodeClaims);
+      return claim !== undefined && isTrue(conditionsIn(claim), 'Ready') && (await ofClaim());
+    });
+    const told = () => self.said('decision-register').length;
+    expect(told()).toBe(1);
+    const name = await duplicate();
+    await self.advance(60_000);
+    expect(await ofClaim()).toEqual(before);
+    await self.kube.delete({ resource: nodes, name }, {});
+    await self.advance(60_000);
+    expect([await ofClaim(), told()]).toEqual([before, 1]);
+  });
+});
 
 describe('from a plan to running pods', () => {
   test('an admitted bin becomes a claim, an instance, a node, and its pods run where they were planned', async () => {

@@ -87,15 +87,20 @@ export function causeFactsOf({ health, ...facts }: DecisionFacts): CauseFacts {
   return { ...facts, health: { conditionOf, census: healthCensus(health) } };
 }
 
-/** How a node stands for each cause, in their order. A node that is going concerns few of them. */
+/**
+ * How a node stands for each cause, in their order. A node that is going concerns few of them, and
+ * a claim with several Nodes none.
+ */
 export const standingsOf = (
   view: NodeView,
   facts: CauseFacts,
   among: readonly RetirementCause[] = names,
 ): readonly (readonly [RetirementCause, Standing])[] =>
-  among
-    .filter((name) => causes[name].concernsGoing === true || !isEnding(view))
-    .map((name) => [name, causes[name].standingOf(view, facts)]);
+  view.duplicates === undefined
+    ? among
+        .filter((name) => causes[name].concernsGoing === true || !isEnding(view))
+        .map((name) => [name, causes[name].standingOf(view, facts)])
+    : [];
 
 /** How a node stands for the causes of a pass. */
 type NodeStandings = {
@@ -127,7 +132,7 @@ class StandingsReader {
 
   /** A node that takes no part in the cluster goes only for causes that ask nothing of it. */
   at(view: NodeView): NodeStandings {
-    if (view.node !== undefined && isInitialized(view))
+    if (view.node !== undefined && isInitialized(view) && view.duplicates === undefined)
       return { standings: standingsOf(view, this.#facts, this.#among) };
     const among = this.#among.filter((name) => causes[name].blocks === 'none');
     const standings = standingsOf(view, this.#facts, among);

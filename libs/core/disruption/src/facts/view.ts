@@ -10,6 +10,11 @@ export type NodeView = {
   readonly claim: NodeClaim;
   /** The node that the claim became; absent until it has joined. */
   readonly node?: Node;
+  /**
+   * Names of all Nodes that carry the claim's provider ID, if there are several. It is not known
+   * then which of them the instance keeps, so only a certain end takes it. Absent: there is one.
+   */
+  readonly duplicates?: readonly string[];
   /** The pods that are bound to the node, including ended ones. */
   readonly pods: readonly Pod[];
   /** Absent: the pool is gone. */

@@ -6,7 +6,7 @@ import { type Cause, causeOf, type RetirementLimits } from '../causes/cause.js';
 import { type DisruptionNote, note } from '../facts/refusal.js';
 import type { Retirement } from '../facts/retirement-record.js';
 import type { NodeView } from '../facts/view.js';
-import { disruptionBlocks, type EligibilityOptions } from '../rules/eligibility.js';
+import { disruptionBlocks, duplicatesNote, type EligibilityOptions } from '../rules/eligibility.js';
 import { movingPods } from '../rules/moving-pods.js';
 
 /**
@@ -92,6 +92,8 @@ function unblockedStep(cause: Cause, facts: RetirementFacts): RetirementStep {
 function objectionsTo(cause: Cause, facts: RetirementFacts): readonly DisruptionNote[] {
   const over = cause.over?.(facts.view);
   if (over !== undefined) return [over];
+  const duplicated = duplicatesNote(facts.view);
+  if (duplicated !== undefined && cause.begunBy !== 'notice') return [duplicated];
   if (cause.blocks === 'none') return [];
   const isEventual = cause.blocks === 'eventual';
   return disruptionBlocks(facts.view, { ...facts, isEventual, retiring: true });

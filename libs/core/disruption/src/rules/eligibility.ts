@@ -106,19 +106,33 @@ export type EligibilityOptions = {
  * initialised. Undefined: it takes part. Words and order are Karpenter 1.15's.
  */
 export function absenceOf(
-  { claim, node }: NodeView & { readonly node: Node },
+  view: NodeView & { readonly node: Node },
   options: Pick<EligibilityOptions, 'retiring'> = {},
 ): DisruptionNote | undefined {
+  const { node } = view;
   const values = { node: node.name };
-  const view = { claim, node };
   if (isRebooting(view)) return note('node-rebooting', 'Node is rebooting', values);
   if (isEnding(view, options))
     return note('node-deleting', 'Node is deleting or marked for deletion', values);
-  if (isInitialized(view)) return undefined;
+  if (view.duplicates !== undefined || isInitialized(view)) return duplicatesNote(view);
   const message = isRegistered(node)
     ? "Node isn't initialized"
     : "Node isn't initialized nor registered";
   return note('node-not-initialized', message, values);
+}
+
+/**
+ * The note on a claim whose provider ID several Nodes carry. Undefined: one Node carries it.
+ * Karpenter likewise disrupts no claim with a DuplicateNodeError.
+ */
+export function duplicatesNote({ claim, duplicates }: NodeView): DisruptionNote | undefined {
+  if (duplicates === undefined) return undefined;
+  const nodes = duplicates.join(', ');
+  return note(
+    'duplicate-nodes',
+    `several Nodes carry the provider ID ${claim.providerId ?? ''}: ${nodes}; delete those that are not its instance's`,
+    { claim: claim.name, nodes },
+  );
 }
 
 /** The note on a node that is promised to pods on their way. Undefined: it is not. */

@@ -54,7 +54,7 @@ export class Initialization {
   /** Follows registration: a claim without its node waits for that step to see it. */
   async take(claim: NodeClaim): Promise<StepOutcome> {
     const { cluster, tagger, placement, writer } = this.#deps;
-    const node = cluster.nodes.one('providerId', claim.providerId);
+    const node = cluster.nodeOfClaim(claim);
     if (node === undefined) return untilChanged;
     tagger.tag(claim, node);
     const placed = await placement.place(node, claim);

@@ -48,19 +48,20 @@ export class Registration {
 
   async take(claim: NodeClaim): Promise<StepOutcome> {
     const { cluster, writer } = this.#deps;
-    const { providerId } = claim;
-    const nodes = providerId === undefined ? [] : cluster.nodes.by('providerId', providerId);
-    const [node] = nodes;
-    if (nodes.length > 1) {
+    const { providerId = '' } = claim;
+    const nodes = cluster.nodes.by('providerId', providerId);
+    const node = cluster.nodeOfClaim(claim);
+    const wasRegistered = isTrue(claim.conditions, 'Registered');
+    // A Node that appears later takes nothing from the one that registered (Karpenter's rule).
+    if (nodes.length > 1 && !wasRegistered) {
       await writer.setClaimCondition(claim, {
         type: 'Registered',
         status: 'False',
         reason: 'MultipleNodesFound',
-        message: `${nodes.length} nodes carry the provider ID ${providerId ?? ''}`,
+        message: `${nodes.length} nodes carry the provider ID ${providerId}`,
       });
       return within(severalNodesMs);
     }
-    const wasRegistered = isTrue(claim.conditions, 'Registered');
     if (node === undefined) return wasRegistered ? untilChanged : this.#notJoined(claim);
     if (wasRegistered && isRegistered(node)) return 'done';
     await this.#register(node, claim);

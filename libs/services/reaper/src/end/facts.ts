@@ -12,6 +12,7 @@ import {
 import type { Node, Pod, VolumeAttachment } from '@dovetail/core-kube-model';
 import { type KubeReads, kubeResources, type StopSignal } from '@dovetail/core-ports';
 
+import type { ReaperCluster } from '../cluster/reaper-cluster.js';
 import type { ReaperContext } from '../context.js';
 import { kubeBy } from '../deps.js';
 import { readPodsOn } from '../outside/live.js';
@@ -86,6 +87,11 @@ async function beginningsOf(
 const isLive = ({ node, instance }: TerminationFacts): boolean =>
   node !== undefined && (instance === 'live' || instance === 'missing');
 
+/** The names of all Nodes of the claim: the end of its instance ends the pods of each. */
+const namesOf = (cluster: ReaperCluster, { claim, node }: Ending): readonly string[] => [
+  ...new Set([node, ...cluster.nodesOfClaim(claim)].flatMap((one) => one?.name ?? [])),
+];
+
 /**
  * The facts as our own watches show them. They tell what to wait for and cost the API server
  * nothing. No step that cannot be taken back rests on them.
@@ -98,8 +104,9 @@ export async function watchedFacts(
   const { cluster } = context;
   const facts = await beginningsOf(context, ending, stop);
   if (!isLive(facts) || ending.node === undefined) return facts;
-  const pods = cluster.pods.by('node', ending.node.name);
-  const attachments = cluster.attachments.by('node', ending.node.name);
+  const names = namesOf(cluster, ending);
+  const pods = names.flatMap((name) => cluster.pods.by('node', name));
+  const attachments = names.flatMap((name) => cluster.attachments.by('node', name));
   return {
     ...facts,
     pods,
@@ -117,10 +124,12 @@ export async function liveFacts(
   if (!isLive(facts) || ending.node === undefined) return facts;
   const deadlineMs = terminationDeadlineMs(ending.claim);
   const kube = kubeBy(context.deps, deadlineMs);
-  const pods = await readPodsOn(kube, ending.node.name);
+  const names = namesOf(context.cluster, ending);
+  const pods = (await Promise.all(names.map((name) => readPodsOn(kube, name)))).flat();
   // Volumes are of interest once the pods are gone: the list is of the whole cluster.
   if (terminationStep({ ...facts, pods }).kind !== 'terminate') return { ...facts, pods };
-  const attachments = await context.attachments.on(ending.node.name, deadlineMs, stop);
+  const on = (name: string) => context.attachments.on(name, deadlineMs, stop);
+  const attachments = (await Promise.all(names.map(on))).flat();
   return {
     ...facts,
     pods,

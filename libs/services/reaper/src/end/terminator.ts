@@ -165,10 +165,12 @@ export class Terminator {
   }
 
   /** Taint, label and deletion of the Node come before everything that must see them. */
-  async #mark(node: Node): Promise<void> {
+  async #mark(claim: NodeClaim, node: Node): Promise<void> {
     const { deadlineMs } = parseRetirement(node.annotations[annotations.retirement]) ?? {};
     const kube = kubeBy(this.#context.deps, deadlineMs);
-    if (!isMarkedTerminating(node)) await markTerminating(kube, node);
+    const others = this.#context.cluster.nodesOfClaim(claim).filter(({ uid }) => uid !== node.uid);
+    for (const one of [node, ...others])
+      if (!isMarkedTerminating(one)) await markTerminating(kube, one);
     // A deleted Node vanishes with its pods before they are drained, unless a finalizer keeps it.
     if (node.deletionMs === undefined && node.finalizers.includes(terminationFinalizer))
       await kube.delete({ resource: kubeResources.nodes, name: node.name }, { uid: node.uid });
@@ -177,7 +179,8 @@ export class Terminator {
   async #do(step: TerminationStep, facts: TerminationFacts, stop: StopSignal): Promise<Again> {
     if (stop.aborted) return undefined;
     const { drainPauseMs, instancePauseMs } = this.#context.config.termination;
-    if (facts.node !== undefined && step.kind !== 'release') await this.#mark(facts.node);
+    if (facts.node !== undefined && step.kind !== 'release')
+      await this.#mark(facts.claim, facts.node);
     switch (step.kind) {
       case 'taint':
         // The look that follows on the change of the node comes earlier.

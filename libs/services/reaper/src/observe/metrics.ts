@@ -43,11 +43,19 @@ export const nodeLabels = [
   'zone_id',
 ] as const;
 
-/** Karpenter's metrics of the state of nodes and pods. The leading reaper computes them. */
+/**
+ * Metrics of the state of nodes and pods, all but one as Karpenter's. The leading reaper computes
+ * them.
+ */
 export const observedMetrics: MetricDefinitions = {
   karpenter_cluster_state_node_count: {
     kind: 'gauge',
     help: 'Nodes of the cluster, of other owners too, and instances whose node has not joined',
+    atScrape: true,
+  },
+  dovetail_duplicate_nodes: {
+    kind: 'gauge',
+    help: 'Nodes of claims whose provider ID several Nodes carry: none of them is disrupted, and a person has to delete the wrong ones',
     atScrape: true,
   },
   karpenter_cluster_utilization_percent: {

@@ -55,6 +55,13 @@ describe('metrics of nodes', () => {
     expect(valuesOf('karpenter_cluster_state_node_count')).toEqual({ value: 2 });
   });
 
+  test('Nodes that share the provider ID of a claim are counted', () => {
+    cluster.set('claim', claimValue('c', { providerId: 'aws:///z/i-1', nodeName: 'a' }));
+    expect(valuesOf('dovetail_duplicate_nodes')).toEqual({ value: 0 });
+    cluster.set('node', nodeValue('b', { providerId: 'aws:///z/i-1' }));
+    expect(valuesOf('dovetail_duplicate_nodes')).toEqual({ value: 2 });
+  });
+
   test('utilization is what pods of nodes request, and other resources do not count', () => {
     cluster.set('pod', podValue('lost', { nodeName: 'gone' }));
     const [cpu, pods] = [...utilization(cluster)];

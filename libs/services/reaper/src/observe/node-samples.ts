@@ -12,7 +12,10 @@ import { measuredResources } from '@dovetail/service-kit';
 import { metricLabelsOf } from './node-labels.js';
 
 /** The tables that metrics of nodes and pods read. */
-export type Observed = Pick<Cluster, 'nodes' | 'claims' | 'pods' | 'claimOfNode' | 'nodeOfClaim'>;
+export type Observed = Pick<
+  Cluster,
+  'nodes' | 'claims' | 'pods' | 'claimOfNode' | 'nodeOfClaim' | 'nodesOfClaim'
+>;
 
 type Labels = Readonly<Record<string, string>>;
 /** Gives one object for the labels of a node, as long as neither it nor its claim changes. */
@@ -87,6 +90,16 @@ function nodeCount(cluster: Observed): number {
   return cluster.nodes.size + coming;
 }
 
+/** The Nodes of claims that have more than one. */
+function duplicateCount(cluster: Observed): number {
+  let found = 0;
+  for (const claim of cluster.claims.values()) {
+    const nodes = cluster.nodesOfClaim(claim).length;
+    if (nodes > 1) found += nodes;
+  }
+  return found;
+}
+
 /** How much of what nodes have their pods request, by resource, in percent. */
 export function* utilization(cluster: Observed): MetricSamples {
   const allocatable: Sum = {};
@@ -116,6 +129,7 @@ export function nodeSamples(
     eachResource(cluster, labelsOf, resourcesOf);
   return {
     karpenter_cluster_state_node_count: () => [{ value: nodeCount(cluster) }],
+    dovetail_duplicate_nodes: () => [{ value: duplicateCount(cluster) }],
     karpenter_cluster_utilization_percent: () => utilization(cluster),
     karpenter_nodes_allocatable: each(({ allocatable }) => allocatable),
     karpenter_nodes_system_overhead: each(({ capacity, allocatable }) =>

@@ -57,8 +57,12 @@ export async function decisions(): Promise<readonly Decision[]> {
 }
 
 export const gone = (claim: string) => () => !cluster.names(nodeClaims).includes(claim);
-export const isDeleting = (claim: string): boolean =>
-  cluster.find(nodeClaims, claim)?.metadata.deletionTimestamp !== undefined;
+/** Throws if the claim is gone: a test that expects it to stay must not pass then. */
+export function isDeleting(claim: string): boolean {
+  const found = cluster.find(nodeClaims, claim);
+  if (found === undefined) throw new Error(`${claim} is gone`);
+  return found.metadata.deletionTimestamp !== undefined;
+}
 export const stateOf = (id: string): string => cluster.twin.instances.get(id).state;
 export const tainted = (name: string): boolean =>
   JSON.stringify(cluster.find(nodes, name)?.['spec'] ?? '').includes('karpenter.sh/disrupted');
