@@ -63,6 +63,12 @@ describe('a second Node with the provider ID of an instance', () => {
     const told = () => self.said('decision-register').length;
     expect(told()).toBe(1);
     const name = await duplicate();
+    // Any change of the claim has the launcher look at it again.
+    const [claim] = await self.kube.list(nodeClaims);
+    await self.kube.patch(
+      { resource: nodeClaims, name: claim?.metadata.name ?? '' },
+      { type: 'merge', body: { metadata: { annotations: { 'example.com/note': 'changed' } } } },
+    );
     await self.advance(60_000);
     expect(await ofClaim()).toEqual(before);
     await self.kube.delete({ resource: nodes, name }, {});
