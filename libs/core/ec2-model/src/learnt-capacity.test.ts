@@ -1,7 +1,7 @@
 import type { Resources } from '@dovetail/core-kube-model';
 import { describe, expect, test } from 'vitest';
 
-import { capacityDifference, leastDifference, withDifference } from './learnt-capacity.js';
+import { believedDifference, capacityDifference, withDifference } from './learnt-capacity.js';
 import { plainTypeValue } from './testing/index.js';
 
 const mebibyte = 1024 ** 2;
@@ -12,6 +12,9 @@ const memoryLearnt = (plannedMib: number, reportedMib: number): number =>
   (capacityDifference(room(memory(plannedMib)), room(memory(reportedMib)), limits)?.capacity[
     'memory'
   ] ?? 0) / mebibyte;
+
+const ofHosts = (count: number, mib: number): readonly number[] =>
+  Array.from({ length: count }, () => mib);
 
 describe('the difference of a node from its plan', () => {
   test.each([
@@ -38,11 +41,27 @@ describe('the difference of a node from its plan', () => {
     expect(capacityDifference(room(planned), room(more), limits)).toBeUndefined();
   });
 
-  test('is the lesser of two nodes, by resource', () => {
-    const a = { capacity: memory(10), allocatable: { cpu: -5 } };
-    const b = { capacity: memory(20), allocatable: {} };
-    expect(leastDifference(a, b)).toEqual({ capacity: memory(10), allocatable: { cpu: -5 } });
-    expect(leastDifference(b, { capacity: {}, allocatable: {} }).capacity).toEqual({});
+  test.each([
+    ['one node that holds more', [200], 200],
+    ['the lesser of two nodes', [200, 100], 100],
+    ['one that is as planned beside one that holds more', [200, 0], 0],
+    ['one that holds a little less', [-100], -100],
+    ['no single node that holds far less', [-4000], 0],
+    ['no single node that holds far less than a hundred others', [...ofHosts(99, -20), -4000], -20],
+    ['two nodes that hold far less: the second least', [-4000, -3000, 100], -3000],
+    ['two that hold a tenth less', [-800, -800], -800],
+  ])('is believed of %s', (_whom, reported, believed) => {
+    const reports = reported.map((mib) => ({ capacity: memory(mib), allocatable: {} }));
+    const planned = room(memory(8000));
+    for (const each of [reports, reports.toReversed()])
+      expect((believedDifference(planned, each).capacity['memory'] ?? 0) / mebibyte).toBe(believed);
+  });
+
+  test('is believed by resource', () => {
+    const planned = room({ cpu: 4000, pods: 29 });
+    const odd = { capacity: {}, allocatable: { cpu: -2000, pods: -2 } };
+    const other = { capacity: {}, allocatable: { pods: -1 } };
+    expect(believedDifference(planned, [odd, other]).allocatable).toEqual({ pods: -2 });
   });
 
   test('changes a type by it, and nothing falls below zero', () => {

@@ -1,4 +1,4 @@
-import { compareText, type Resources } from '@dovetail/core-kube-model';
+import type { Resources } from '@dovetail/core-kube-model';
 
 import type { InstanceType } from './instance-type.js';
 
@@ -75,19 +75,35 @@ function believed(
 const isNone = ({ capacity, allocatable }: CapacityDifference): boolean =>
   Object.keys(capacity).length === 0 && Object.keys(allocatable).length === 0;
 
-/** The lesser of two differences, by resource: a plan must hold on every node that was seen. */
-export function leastDifference(a: CapacityDifference, b: CapacityDifference): CapacityDifference {
-  const least = (one: Resources, other: Resources): Resources =>
+/**
+ * A node that has this share less than was planned may be the odd one: its kubelet was taken over, or
+ * its host keeps huge pages. A reservation that AWS or an image makes on every node is smaller, but
+ * for the smallest types; it counts from the second node on there.
+ */
+const oddShare = 1 / 10;
+
+/**
+ * The difference that later plans count with, by what single nodes reported, in any order. By
+ * resource the least counts, so that a plan holds on every node that was seen. A node that has far
+ * less than planned counts once a second node has, too: a kubelet writes its own node's status, and
+ * no single one may shrink the plans of all others.
+ */
+export function believedDifference(
+  planned: Room,
+  reports: readonly CapacityDifference[],
+): CapacityDifference {
+  const least = (part: keyof Room): Resources =>
     Object.fromEntries(
-      [...new Set([...Object.keys(one), ...Object.keys(other)])]
-        .sort(compareText)
-        .map((name) => [name, Math.min(one[name] ?? 0, other[name] ?? 0)] as const)
+      learntResources
+        .map((name) => {
+          const amounts = reports.map((report) => report[part][name] ?? 0).sort((a, b) => a - b);
+          const [first = 0, second = 0] = amounts;
+          const isOdd = first < -(planned[part][name] ?? 0) * oddShare;
+          return [name, isOdd ? second : first] as const;
+        })
         .filter(([, amount]) => amount !== 0),
     );
-  return {
-    capacity: least(a.capacity, b.capacity),
-    allocatable: least(a.allocatable, b.allocatable),
-  };
+  return { capacity: least('capacity'), allocatable: least('allocatable') };
 }
 
 /** The type as its nodes turned out to be. */

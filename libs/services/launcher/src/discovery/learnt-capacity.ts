@@ -2,16 +2,16 @@ import { annotations, labels, type NodeClaim, type NodeClass, poolKey } from '@d
 import { classKey, type Cluster, type TypesByName } from '@dovetail/core-cluster';
 import {
   amiOfType,
+  believedDifference,
   type CapacityDifference,
   capacityDifference,
   type InstanceType,
-  leastDifference,
   withDifference,
 } from '@dovetail/core-ec2-model';
 import { compareText, type Node } from '@dovetail/core-kube-model';
 import { isTrue } from '@dovetail/service-kit';
 
-/** The difference of a type and image from the plan, and the node that showed it. */
+/** The difference of a type and image from the plan, and the last node that changed it. */
 export type Learnt = {
   readonly instanceType: string;
   readonly imageId: string;
@@ -19,10 +19,19 @@ export type Learnt = {
   readonly nodeName: string;
 };
 
+/** The differences that nodes of a type and image reported, by UID of the node, the last one last. */
+type Reports = { learnt: Learnt; readonly byNode: Map<string, CapacityDifference> };
+
+/**
+ * How many nodes of a type and image are remembered, also after their end. More would count nodes
+ * that a newer host or kubelet has long replaced.
+ */
+const reportsMax = 100;
+
 /** The findings of one class, as long as its content stays. */
 type OfClass = {
   readonly hash: string;
-  readonly found: Map<string, Learnt>;
+  readonly found: Map<string, Reports>;
   /** The nodes that were compared, each with the type that it was compared with. */
   compared: WeakMap<Node, InstanceType>;
 };
@@ -32,7 +41,7 @@ const foundKey = (instanceType: string, imageId: string): string => `${instanceT
 /**
  * Learns from initialized nodes how much a type really holds with an image. No API tells how much
  * memory hypervisor and firmware keep, and user data may reserve more. Of several nodes the least
- * counts, as in Karpenter. The nodes that live are all that it needs: a successor learns the same
+ * counts, as in Karpenter, but for a single one that is far below the others. The nodes that live are all that it needs: a successor learns the same
  * from them.
  */
 export class LearntCapacity {
@@ -61,8 +70,7 @@ export class LearntCapacity {
     const images = imagesOf(nodeClass);
     forgetOthers(ofClass, images);
     return this.#cluster.claims.by('class', key).flatMap((claim) => {
-      const learnt = this.#fromNodeOf(claim, { nodeClass, planned, images, ofClass });
-      return learnt === undefined ? [] : (this.#keep(ofClass, learnt) ?? []);
+      return this.#fromNodeOf(claim, { nodeClass, planned, images, ofClass }) ?? [];
     });
   }
 
@@ -72,6 +80,7 @@ export class LearntCapacity {
     if (held?.hash !== nodeClass.hash) return [];
     const images = imagesOf(nodeClass);
     return [...held.found.values()]
+      .map(({ learnt }) => learnt)
       .filter(({ imageId, difference }) => images.has(imageId) && textOf(difference) !== nothing)
       .sort(
         (a, b) => compareText(a.instanceType, b.instanceType) || compareText(a.imageId, b.imageId),
@@ -110,29 +119,31 @@ export class LearntCapacity {
     // Nodes come one by one, and those that are there have been compared.
     if (type === undefined || ofClass.compared.get(node) === type) return undefined;
     ofClass.compared.set(node, type);
-    return this.#compared(type, imageId, node);
+    return this.#compare(ofClass, { type, imageId, node });
   }
 
-  #compared(type: InstanceType, imageId: string, node: Node): Learnt {
-    const difference = capacityDifference(type, node, this.#limits);
-    return {
-      instanceType: type.name,
-      imageId,
-      difference: difference ?? { capacity: {}, allocatable: {} },
-      nodeName: node.name,
+  /** Takes the report of a node in; answers the difference that counts since, if it is new. */
+  #compare(
+    { found }: OfClass,
+    of: { readonly type: InstanceType; readonly imageId: string; readonly node: Node },
+  ): Learnt | undefined {
+    const { type, imageId, node } = of;
+    const { name: instanceType } = type;
+    const nodeName = node.name;
+    const key = foundKey(instanceType, imageId);
+    const held = found.get(key) ?? {
+      learnt: { instanceType, imageId, difference: asPlanned, nodeName },
+      byNode: new Map<string, CapacityDifference>(),
     };
-  }
-
-  /** Keeps the lesser of what is known and what was found; answers it when it is new. */
-  #keep({ found }: OfClass, learnt: Learnt): Learnt | undefined {
-    const key = foundKey(learnt.instanceType, learnt.imageId);
-    const held = found.get(key);
-    const difference =
-      held === undefined ? learnt.difference : leastDifference(held.difference, learnt.difference);
-    if (held !== undefined && textOf(held.difference) === textOf(difference)) return undefined;
-    const kept = { ...learnt, difference };
-    found.set(key, kept);
-    return held === undefined && textOf(difference) === nothing ? undefined : kept;
+    found.set(key, held);
+    const { byNode } = held;
+    byNode.delete(node.uid);
+    byNode.set(node.uid, capacityDifference(type, node, this.#limits) ?? asPlanned);
+    for (const oldest of byNode.keys()) if (byNode.size > reportsMax) byNode.delete(oldest);
+    const difference = believedDifference(type, [...byNode.values()]);
+    if (textOf(held.learnt.difference) === textOf(difference)) return undefined;
+    held.learnt = { ...held.learnt, difference, nodeName };
+    return held.learnt;
   }
 }
 
@@ -146,8 +157,8 @@ type Look = {
 
 /** Forgets the findings of images that the class has no more; their nodes are compared again. */
 function forgetOthers(ofClass: OfClass, images: ReadonlySet<string>): void {
-  for (const [each, { imageId }] of ofClass.found) {
-    if (images.has(imageId)) continue;
+  for (const [each, { learnt }] of ofClass.found) {
+    if (images.has(learnt.imageId)) continue;
     ofClass.found.delete(each);
     ofClass.compared = new WeakMap();
   }
@@ -160,4 +171,5 @@ const textOf = ({ capacity, allocatable }: CapacityDifference): string =>
   JSON.stringify([sorted(capacity), sorted(allocatable)]);
 const sorted = (resources: Readonly<Record<string, number>>): readonly (readonly unknown[])[] =>
   Object.entries(resources).sort(([a], [b]) => compareText(a, b));
-const nothing = textOf({ capacity: {}, allocatable: {} });
+const asPlanned: CapacityDifference = { capacity: {}, allocatable: {} };
+const nothing = textOf(asPlanned);
