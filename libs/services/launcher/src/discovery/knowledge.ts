@@ -4,6 +4,7 @@ import type { Hash, InstanceCatalog, Prices, StopSignal } from '@dovetail/core-p
 
 import type { LauncherConfig } from '../config.js';
 import { type ClusterFacts, type ClusterFactsDeps, readClusterFacts } from './cluster-facts.js';
+import { confirmed } from './confirmed.js';
 import { reportCluster, reportTypes } from './findings-report.js';
 import { keepFresh, type RefreshDeps, type Refreshed } from './refresh.js';
 import { RegionPrices } from './region-prices.js';
@@ -22,6 +23,19 @@ export type RegionFacts = {
   readonly prices: PriceBook;
   readonly revision: string;
 };
+
+type TypesAnswer = Pick<RegionFacts, 'facts' | 'zones'>;
+
+/** Whether an answer names a known type, or a zone of it, no more. */
+function lacksTypes({ facts, zones }: TypesAnswer, known: TypesAnswer | undefined): boolean {
+  const names = new Set(facts.map(({ name }) => name));
+  return (
+    known?.facts.some(({ name }) => !names.has(name)) === true ||
+    [...(known?.zones ?? [])].some(([name, held]) =>
+      held.some((zone) => zones.get(name)?.includes(zone) !== true),
+    )
+  );
+}
 
 /**
  * Facts that are slow to ask for and slow to change: instance types, prices and the cluster's own.
@@ -95,15 +109,27 @@ export class Knowledge {
   }
 
   async #readTypes(): Promise<void> {
-    const [facts, zones] = await Promise.all([
-      this.#deps.cloud.instanceTypes(),
-      this.#deps.cloud.instanceTypeZones(),
-    ]);
+    const { facts, zones } = await confirmed(
+      () => this.#askForTypes(),
+      (answer) => lacksTypes(answer, this.#types),
+    );
     const content = [facts, [...zones].sort(([a], [b]) => compareText(a, b))];
     const revision = this.#deps.hash.sha256Hex(canonicalJson(content)).slice(0, 12);
     const isNew = this.#types?.revision !== revision;
     this.#types = { facts, zones, revision };
     reportTypes(this.#deps.log, this.#types, isNew);
+  }
+
+  /** Rejects an empty answer: every region has types, so AWS has not answered the question. */
+  async #askForTypes(): Promise<TypesAnswer> {
+    const [facts, zones] = await Promise.all([
+      this.#deps.cloud.instanceTypes(),
+      this.#deps.cloud.instanceTypeZones(),
+    ]);
+    if (facts.length > 0 && zones.size > 0) return { facts, zones };
+    throw new Error(
+      `EC2 named ${facts.length} instance types, and zones of ${zones.size}: an empty answer is not believed`,
+    );
   }
 
   async #readCluster(): Promise<void> {

@@ -118,34 +118,75 @@ describe('without the Pricing API', () => {
   );
 });
 
-test('a price that is listed no more stands as it was, marked as estimated', async () => {
-  self = await launcherStage();
-  const quote = (instanceType: string, priceMicrosPerHour: number): PriceQuote => ({
+describe('prices that AWS lists no more', () => {
+  const quote = (
+    capacityType: 'on-demand' | 'spot',
+    instanceType: string,
+    priceMicrosPerHour: number,
+  ): PriceQuote => ({
     instanceType,
-    capacityType: 'on-demand',
+    capacityType,
     priceMicrosPerHour,
     estimated: false,
+    ...(capacityType === 'spot' ? { zone: 'us-east-1a' } : {}),
   });
-  let listed = [quote('m5.large', 96_000), quote('m5.metal', 4_608_000)];
-  const prices = new RegionPrices(
-    {
-      cloud: {
-        onDemandPrices: () => Promise.resolve(listed),
-        spotPrices: () => Promise.resolve([]),
-      },
-      hash,
-      log: self.log,
-    },
-    { region: 'us-east-1', isolatedVpc: false },
+  const onDemand = [quote('on-demand', 'm5.large', 96_000), quote('on-demand', 'm5.metal', 4_608)];
+  const spot = [quote('spot', 'm5.large', 30_000), quote('spot', 'm5.metal', 40_000)];
+
+  /** The prices in micros after two readings, with a `~` if they are estimated. */
+  async function afterTwo(second: {
+    readonly onDemand?: readonly PriceQuote[];
+    readonly spot?: readonly PriceQuote[];
+  }): Promise<readonly (string | undefined)[]> {
+    self = await launcherStage();
+    let listed = { onDemand, spot } as Required<typeof second>;
+    const cloud = {
+      onDemandPrices: () => Promise.resolve(listed.onDemand),
+      spotPrices: () => Promise.resolve(listed.spot),
+    };
+    const config = { region: 'us-east-1', isolatedVpc: false };
+    const prices = new RegionPrices({ cloud, hash, log: self.log }, config);
+    await prices.read();
+    listed = { ...listed, ...second };
+    await prices.read().catch(() => undefined);
+    const read = prices.believed?.prices;
+    return [
+      ...['m5.large', 'm5.metal'].map((type) => read?.onDemand(type)),
+      ...['m5.large', 'm5.metal'].map((type) => read?.spot(type, 'us-east-1a')),
+    ].map((price) => price && `${price.estimated ? '~' : ''}${price.micros}`);
+  }
+
+  test.each([
+    ['nothing is missing', {}, ['96000', '4608', '30000', '40000']],
+    [
+      'a page of on-demand prices is missing',
+      { onDemand: [quote('on-demand', 'm5.large', 97_000)] },
+      ['97000', '~4608', '30000', '40000'],
+    ],
+    ['no on-demand price is listed', { onDemand: [] }, ['96000', '4608', '30000', '40000']],
+    [
+      'a page of Spot prices is missing',
+      { spot: [quote('spot', 'm5.large', 31_000)] },
+      ['96000', '4608', '31000', '~40000'],
+    ],
+    ['no Spot price is listed', { spot: [] }, ['96000', '4608', '30000', '40000']],
+  ])('stand as they were when %s', async (_when, second, prices) =>
+    expect(await afterTwo(second)).toEqual(prices),
   );
-  await prices.read();
-  listed = [quote('m5.large', 97_000)];
-  await prices.read();
-  const read = prices.believed?.prices;
-  expect([read?.onDemand('m5.large'), read?.onDemand('m5.metal')]).toEqual([
-    { micros: 97_000, estimated: false },
-    { micros: 4_608_000, estimated: true },
-  ]);
+
+  test('are bundled ones when the first list of on-demand prices is empty', async () => {
+    self = await launcherStage();
+    const cloud = {
+      onDemandPrices: () => Promise.resolve([]),
+      spotPrices: () => Promise.resolve(spot),
+    };
+    const config = { region: 'us-east-1', isolatedVpc: false };
+    const prices = new RegionPrices({ cloud, hash, log: self.log }, config);
+    await expect(prices.read()).rejects.toThrow(
+      'AWS lists no on-demand price of us-east-1: an empty list is not believed',
+    );
+    expect(prices.believed?.prices.onDemand('m5.large')).toMatchObject({ estimated: true });
+  });
 });
 
 test('in a partition without the Pricing API it is never asked', async () => {

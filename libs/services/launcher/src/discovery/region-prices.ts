@@ -19,6 +19,9 @@ type Believed = {
   readonly revision: string;
 };
 
+/** The capacity types that AWS lists prices of. */
+type ListedType = 'on-demand' | 'spot';
+
 /** The means to learn prices. */
 type RegionPricesDeps = { readonly cloud: Prices; readonly hash: Hash; readonly log: Log };
 
@@ -54,13 +57,15 @@ export class RegionPrices {
     const { region, isolatedVpc } = this.#config;
     const isReachable = !isolatedVpc && pricingRegionOf(region) !== undefined;
     const [onDemand] = await Promise.allSettled([
-      isReachable ? this.#deps.cloud.onDemandPrices() : undefined,
+      isReachable ? this.#listed('on-demand') : undefined,
     ]);
     const spot = await this.#readSpot();
     if (onDemand.status === 'fulfilled' && onDemand.value !== undefined) {
-      const vanished = this.#bundled ? [] : this.#vanished(onDemand.value);
+      const standing = this.#bundled
+        ? onDemand.value
+        : this.#withVanished('on-demand', onDemand.value);
       this.#bundled = false;
-      return this.#believe([...onDemand.value, ...vanished, ...spot]);
+      return this.#believe([...standing, ...spot]);
     }
     if (this.#bundled || this.#believed === undefined)
       this.#believe([...this.#standIn(), ...(isInDollars(region) ? spot : [])]);
@@ -68,35 +73,49 @@ export class RegionPrices {
     if (onDemand.status === 'rejected') throw onDemand.reason;
   }
 
+  /** Rejects an empty list: every region sells something, so AWS has not answered the question. */
+  async #listed(capacityType: ListedType): Promise<readonly PriceQuote[]> {
+    const { cloud } = this.#deps;
+    const quotes =
+      capacityType === 'spot' ? await cloud.spotPrices() : await cloud.onDemandPrices();
+    if (quotes.length > 0) return quotes;
+    throw new Error(
+      `AWS lists no ${capacityType} price of ${this.#config.region}: an empty list is not believed`,
+    );
+  }
+
   /**
-   * The prices that are listed no more, marked as estimated. AWS asks for each kind of host by
-   * itself, and an empty answer for one kind must not take all of its types out of sale.
+   * The listed prices, with the known ones that the list lacks, marked as estimated. AWS asks for
+   * each kind of host by itself and answers in pages, and an empty or missing answer must not take
+   * types out of sale.
    */
-  #vanished(listed: readonly PriceQuote[]): readonly PriceQuote[] {
+  #withVanished(capacityType: ListedType, listed: readonly PriceQuote[]): readonly PriceQuote[] {
     const keys = new Set(listed.map(keyOf));
-    const vanished = this.#held('on-demand').filter((quote) => !keys.has(keyOf(quote)));
+    const vanished = this.#held(capacityType).filter((quote) => !keys.has(keyOf(quote)));
     if (vanished.length > 0)
       this.#deps.log.warn(
         'prices-vanished',
-        `the Pricing API no longer lists ${vanished.length} on-demand prices of ${this.#config.region}: they stand as they were, marked as estimated`,
+        `AWS no longer lists ${vanished.length} ${capacityType} prices of ${this.#config.region}: they stand as they were, marked as estimated`,
         { types: vanished.slice(0, 20).map(({ instanceType }) => instanceType) },
       );
-    return vanished.map((quote) => ({ ...quote, estimated: true }));
+    return [...listed, ...vanished.map((quote) => ({ ...quote, estimated: true }))];
   }
 
   async #readSpot(): Promise<readonly PriceQuote[]> {
     try {
-      const spot = await this.#deps.cloud.spotPrices();
+      const spot = this.#withVanished('spot', await this.#listed('spot'));
       this.#withoutSpot = false;
       return spot;
     } catch (error) {
+      const held = this.#held('spot');
+      const standIn = held.length > 0 ? 'the former ones' : 'on-demand prices';
       this.#deps.log[this.#withoutSpot ? 'debug' : 'warn'](
         'spot-prices-missing',
-        `spot prices could not be read (${messageOf(error)}); on-demand prices stand in for them`,
+        `spot prices could not be read (${messageOf(error)}); ${standIn} stand in for them`,
         { error: String(error) },
       );
       this.#withoutSpot = true;
-      return this.#held('spot');
+      return held;
     }
   }
 
@@ -124,8 +143,8 @@ export class RegionPrices {
   }
 }
 
-const keyOf = ({ instanceType, tenancy }: PriceQuote): string =>
-  `${instanceType} ${tenancy ?? 'shared'}`;
+const keyOf = ({ instanceType, tenancy, zone }: PriceQuote): string =>
+  `${instanceType} ${tenancy ?? 'shared'} ${zone ?? ''}`;
 
 /**
  * AWS sells in China for yuan. Spot prices in yuan cannot be compared with bundled prices in

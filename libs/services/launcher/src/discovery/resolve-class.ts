@@ -21,6 +21,7 @@ import type { NewCondition } from '@dovetail/service-kit';
 import { findImages, type FoundImages, type ImageParameters } from './class-images.js';
 import { missing, type Part } from './class-part.js';
 import type { ClusterFacts } from './cluster-facts.js';
+import { confirmed } from './confirmed.js';
 import { profileNameOf, profilePathOf } from './profile-name.js';
 
 /** The ports that a class is looked up with. */
@@ -118,18 +119,29 @@ async function findParts(
   known: KnownClass,
   options: ResolveOptions,
 ): Promise<Parts> {
+  const { status } = known;
   const [subnets, groups, images, profile] = await Promise.all([
-    asked(known, { part: 'subnets', type: 'SubnetsReady' }, () =>
+    asked(known, { part: 'subnets', type: 'SubnetsReady', lacks: lacksIdOf(status.subnets) }, () =>
       findSubnets(deps.cloud, nodeClass),
     ),
-    asked(known, { part: 'groups', type: 'SecurityGroupsReady' }, () =>
-      findGroups(deps.cloud, nodeClass),
+    asked(
+      known,
+      { part: 'groups', type: 'SecurityGroupsReady', lacks: lacksIdOf(status.securityGroups) },
+      () => findGroups(deps.cloud, nodeClass),
     ),
-    asked(known, { part: 'images', type: 'AMIsReady' }, () =>
-      findImages(deps.cloud, nodeClass, options.cluster.kubernetesVersion),
+    asked(
+      known,
+      { part: 'images', type: 'AMIsReady', lacks: (found) => lacksIdOf(status.amis)(found?.amis) },
+      () => findImages(deps.cloud, nodeClass, options.cluster.kubernetesVersion),
     ),
-    asked(known, { part: 'profile', type: 'InstanceProfileReady' }, () =>
-      findProfile(deps, nodeClass, options),
+    asked(
+      known,
+      {
+        part: 'profile',
+        type: 'InstanceProfileReady',
+        lacks: (found) => found === undefined && status.instanceProfile !== undefined,
+      },
+      () => findProfile(deps, nodeClass, options),
     ),
   ]);
   return { subnets, groups, images, profile };
@@ -146,17 +158,33 @@ const conditionOf = (part: Part<unknown>, type: (typeof classSteps)[number]): Ne
 const valueOf = <T>(part: Part<T>, known: T, nothing: T): T =>
   part.kind === 'found' ? part.value : part.kind === 'keep' ? known : nothing;
 
+type Identified = { readonly id: string };
+
+/** Whether one of the known things is not among those that were found. */
+const lacksIdOf =
+  (known: readonly Identified[]) =>
+  (found: readonly Identified[] = []): boolean =>
+    known.some(({ id }) => !found.some((one) => one.id === id));
+
+/** The part that is asked for, its condition, and whether an answer lacks something known of it. */
+type Question<T> = {
+  readonly part: ClassPart;
+  readonly type: string;
+  readonly lacks: (found: T | undefined) => boolean;
+};
+
 /** Asks for one part if it is due, or if it was not found before. */
 async function asked<T>(
   known: KnownClass,
-  about: { readonly part: ClassPart; readonly type: string },
+  { part, type, lacks }: Question<T>,
   ask: () => Promise<Part<T>>,
 ): Promise<Part<T>> {
-  const { type } = about;
   const held = known.conditions.find((condition) => condition.type === type);
-  if (held?.status === 'True' && !known.due(about.part)) return { kind: 'keep', condition: held };
+  if (held?.status === 'True' && !known.due(part)) return { kind: 'keep', condition: held };
   try {
-    return await ask();
+    return await confirmed(ask, (answer) =>
+      lacks(answer.kind === 'found' ? answer.value : undefined),
+    );
   } catch (error) {
     if (!(error instanceof CloudError)) throw error;
     const denied = error.code === 'denied';
