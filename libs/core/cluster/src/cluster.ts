@@ -265,13 +265,12 @@ export class Cluster {
   /**
    * Every Node that carries a claim's provider ID, in order of UID; without any, the one that its
    * status names. Two are a fault that only a person can end: the host name of the machine has
-   * changed, a Node was restored from a backup, or a kubelet carries the ID of another instance.
+   * changed, a Node was restored from a backup, or a kubelet carries the ID of another instance. It
+   * is the same list as before if none of them changed.
    */
   nodesOfClaim({ providerId, nodeName }: NodeClaim): readonly Node[] {
     const paired = providerId === undefined ? [] : this.nodes.by('providerId', providerId);
-    if (paired.length > 0) return paired;
-    const named = this.nodes.one('name', nodeName);
-    return named === undefined ? [] : [named];
+    return paired.length > 0 || nodeName === undefined ? paired : this.nodes.by('name', nodeName);
   }
 
   #dropped(kind: ClusterKind, held: ClusterValue[ClusterKind] | undefined): void {

@@ -76,8 +76,8 @@ const isNone = ({ capacity, allocatable }: CapacityDifference): boolean =>
   Object.keys(capacity).length === 0 && Object.keys(allocatable).length === 0;
 
 /**
- * A node that has this share less than was planned may be the odd one: its kubelet was taken over, or
- * its host keeps huge pages. A reservation that AWS or an image makes on every node is smaller, but
+ * A node that has this share less than was planned may be the odd one: its kubelet was taken over,
+ * or its host keeps huge pages. A reservation that AWS or an image makes on every node is smaller, but
  * for the smallest types; it counts from the second node on there.
  */
 const oddShare = 1 / 10;

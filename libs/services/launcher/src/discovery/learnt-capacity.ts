@@ -19,7 +19,7 @@ export type Learnt = {
   readonly nodeName: string;
 };
 
-/** The differences that nodes of a type and image reported, by UID of the node, the last one last. */
+/** What the last nodes of a type and image differed by, by UID of the node, oldest first. */
 type Reports = { learnt: Learnt; readonly byNode: Map<string, CapacityDifference> };
 
 /**
@@ -41,8 +41,8 @@ const foundKey = (instanceType: string, imageId: string): string => `${instanceT
 /**
  * Learns from initialized nodes how much a type really holds with an image. No API tells how much
  * memory hypervisor and firmware keep, and user data may reserve more. Of several nodes the least
- * counts, as in Karpenter, but for a single one that is far below the others. The nodes that live are all that it needs: a successor learns the same
- * from them.
+ * counts, as in Karpenter, but for a single one that is far below the others. The nodes that live
+ * are all that it needs: a successor learns the same from them.
  */
 export class LearntCapacity {
   readonly #cluster: Cluster;

@@ -43,8 +43,7 @@ const reaperKinds: readonly ReaperKind[] = ['pod', 'node', 'claim', 'pool', 'pdb
 
 /** The parts of a view, beside its claim: the same parts give the same view. */
 type Seen = readonly [
-  node: Node | undefined,
-  duplicates: string,
+  nodes: readonly Node[],
   pool: Pool | undefined,
   pods: readonly Pod[],
   podEventMs: number | undefined,
@@ -52,10 +51,6 @@ type Seen = readonly [
 ];
 
 const noPods: readonly Pod[] = [];
-
-/** The names of several Nodes of one claim, which hold no spaces; empty: there is one. */
-const duplicatesOf = (nodes: readonly Node[]): string =>
-  nodes.length > 1 ? nodes.map(({ name }) => name).join(' ') : '';
 
 /** Checks of EC2 that were not read for longer count no more: they are read each minute. */
 const failingChecksMs = 600_000;
@@ -139,8 +134,7 @@ export class ReaperCluster extends Cluster {
   viewOf(claim: NodeClaim): NodeView {
     const node = this.nodeOfClaim(claim);
     const seen: Seen = [
-      node,
-      duplicatesOf(this.nodesOfClaim(claim)),
+      this.nodesOfClaim(claim),
       this.pools.one('key', poolKey(claim.pool)),
       node === undefined ? noPods : this.pods.by('node', node.name),
       this.#podEvents.get(claim.name),
@@ -148,12 +142,12 @@ export class ReaperCluster extends Cluster {
     ];
     const held = this.#views.get(claim);
     if (held?.seen.every((part, index) => part === seen[index]) === true) return held.view;
-    const view = this.#viewFrom(claim, seen);
+    const view = this.#viewFrom(claim, node, seen);
     this.#views.set(claim, { seen, view });
     return view;
   }
 
-  #viewFrom(claim: NodeClaim, [node, duplicates, pool, pods]: Seen): NodeView {
+  #viewFrom(claim: NodeClaim, node: Node | undefined, [nodes, pool, pods]: Seen): NodeView {
     const lastPodEventMs = this.#lastPodEventMs(claim, pods);
     // An offering that no class names any more has no present price, and that of its launch is old.
     const unnamed = this.prices.areKnown ? 0 : undefined;
@@ -162,7 +156,7 @@ export class ReaperCluster extends Cluster {
       claim: lastPodEventMs === undefined ? claim : { ...claim, lastPodEventMs },
       pods,
       ...(node === undefined ? {} : { node }),
-      ...(duplicates === '' ? {} : { duplicates: duplicates.split(' ') }),
+      ...(nodes.length > 1 ? { duplicates: nodes.map(({ name }) => name) } : {}),
       ...(pool === undefined ? {} : { pool }),
       ...(priceMicrosPerHour === undefined ? {} : { priceMicrosPerHour }),
     };
