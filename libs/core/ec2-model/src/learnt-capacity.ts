@@ -77,8 +77,8 @@ const isNone = ({ capacity, allocatable }: CapacityDifference): boolean =>
 
 /**
  * A node that has this share less than was planned may be the odd one: its kubelet was taken over,
- * or its host keeps huge pages. A reservation that AWS or an image makes on every node is smaller, but
- * for the smallest types; it counts from the second node on there.
+ * or its host keeps huge pages. A reservation that AWS or an image makes on every node is smaller,
+ * but for the smallest types; it counts from the second node on there.
  */
 const oddShare = 1 / 10;
 
