@@ -1,3 +1,5 @@
+import { plainLines, plainText } from '@dovetail/core-kube-model';
+
 import type { Streams } from './simulate/run.js';
 
 let lineOpen = false;
@@ -9,19 +11,19 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 /**
- * The terminal. Progress is one line on standard error, written over and over, and only on a
- * terminal.
+ * The terminal, which obeys no character of a text that is written to it. Progress is one line on
+ * standard error, written over and over, and only on a terminal.
  */
 export const terminal: Streams = {
   out: (text) => {
-    process.stdout.write(text);
+    process.stdout.write(plainLines(text));
   },
   err: (text) => {
-    process.stderr.write(text);
+    process.stderr.write(plainLines(text));
   },
   progress: (text) => {
     if (!process.stderr.isTTY || (text === '' && !lineOpen)) return;
-    process.stderr.write(`\r\u001b[K${text}`);
+    process.stderr.write(`\r\u001b[K${plainText(text)}`);
     lineOpen = text !== '';
   },
 };

@@ -1,3 +1,5 @@
+import { plainLines } from '@dovetail/core-kube-model';
+
 import type { Screen } from './run.js';
 
 const escape = '\u001b[';
@@ -19,7 +21,7 @@ export function terminalScreen(end: () => void): Screen & { close(): void } {
     size: () => ({ columns: stdout.columns, rows: stdout.rows }),
     draw: (text) => {
       // Each line is cleared to its end, and what was below is cleared, so that nothing flickers.
-      const lines = text.trimEnd().split('\n').slice(0, stdout.rows);
+      const lines = plainLines(text).trimEnd().split('\n').slice(0, stdout.rows);
       stdout.write(`${escape}H${lines.join(`${escape}K\r\n`)}${escape}K${escape}J`);
     },
     close: () => {

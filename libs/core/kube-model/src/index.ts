@@ -2,6 +2,7 @@ export * from './duration.js';
 export * from './equal-parts.js';
 export * from './kube-event.js';
 export * from './node.js';
+export * from './plain-text.js';
 export * from './pod.js';
 export * from './pod-rules.js';
 export * from './project/admission.js';

@@ -1,3 +1,5 @@
+import { plainText } from './plain-text.js';
+
 /**
  * The object that an Event is about. Events of cluster-scoped objects live in namespace `default`.
  */
@@ -58,7 +60,7 @@ export function kubeEventObject(
     involvedObject: event.about,
     type: event.type,
     reason: event.reason,
-    message: event.message.slice(0, messageMax),
+    message: plainText(event.message).slice(0, messageMax),
     source: { component: as.component },
     reportingComponent: as.component,
     reportingInstance: '',

@@ -15,6 +15,7 @@ import {
   cheapestOf,
 } from './laws.js';
 import type { Plan, Unplaced } from './plan.js';
+import { plainReason } from './reasons.js';
 import type { PlanOptions, Snapshot } from './snapshot.js';
 import { isAssuming, type World, worldOf } from './world/world.js';
 
@@ -30,7 +31,8 @@ function unplacedOf(
       cls.refusal === undefined
         ? [...poolReasons(engine, cls), ...nodeReasons(engine, cls)]
         : [cls.refusal];
-    return uids.map((podUid) => ({ podUid, reasons }));
+    const plain = reasons.map(plainReason);
+    return uids.map((podUid) => ({ podUid, reasons: plain }));
   });
 }
 

@@ -258,3 +258,11 @@ describe('a claim with ReadWriteOncePod has one pod', () => {
       }).unplaced,
     ).toEqual([]));
 });
+
+test('a name that steers terminals stands in the reason as text, and a long one is cut', () => {
+  const steering = 'data\u001b[2J\ninterrupt (lab): ended by admin';
+  const reasonOf = (claimName: string): string =>
+    JSON.stringify(planWith([{ claimName }], {}).unplaced[0]?.reasons);
+  expect(reasonOf(steering)).toContain('default/data\\\\u001b[2J\\\\u000ainterrupt');
+  expect(reasonOf('x'.repeat(1_400_000)).length).toBeLessThan(2_000);
+});

@@ -1,3 +1,5 @@
+import { plainText } from '@dovetail/core-kube-model';
+
 /**
  * The reason for a decision: a code for machines, the compared values, and a sentence rendered from
  * them.
@@ -17,6 +19,25 @@ export type Reason = {
   /** The smallest change that would have placed the pod, if one is known. */
   readonly remedy?: string;
 };
+
+/** Values for people, as `plainText`. */
+export const plainValues = (
+  values: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plainText(value)]));
+
+/**
+ * A reason for people, as `plainText`: names of volumes and values of affinities are a tenant's
+ * text, which may hold anything.
+ */
+export const plainReason = <T extends Pick<Reason, 'message' | 'values' | 'remedy'>>(
+  reason: T,
+): T => ({
+  ...reason,
+  message: plainText(reason.message),
+  values: plainValues(reason.values),
+  ...(reason.remedy === undefined ? {} : { remedy: plainText(reason.remedy) }),
+});
 
 /** The stable name of a reason, for decisions, verdicts and tools. */
 export type ReasonCode =

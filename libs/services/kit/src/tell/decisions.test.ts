@@ -43,6 +43,24 @@ async function stage(keeps: (traceId: string) => boolean = () => true) {
 }
 
 describe('a decision', () => {
+  test('holds text of others as one line that steers no terminal', async () => {
+    const { decisions, heard, advance, end } = await stage();
+    const text = `claim \u001b[2Jx\ny ${'z'.repeat(1_400_000)}`;
+    decisions.tell({
+      ...launch,
+      summary: text,
+      reasons: [{ code: 'volume', message: text, values: { claim: text }, remedy: text }],
+      facts: { claim: text },
+    });
+    await advance(5);
+    const told = JSON.stringify(heard);
+    expect([told.length < 4_000, told.includes('claim \\\\u001b[2Jx\\\\u000ay z')]).toEqual([
+      true,
+      true,
+    ]);
+    end();
+  });
+
   test('that was made before it is told keeps its own time', async () => {
     const { decisions, heard, advance, end } = await stage();
     decisions.tell({ ...launch, atMs: startMs - 7 });

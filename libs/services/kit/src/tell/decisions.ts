@@ -7,7 +7,9 @@ import {
   tracedPlace,
   type TracedWork,
 } from '@dovetail/contracts';
+import { plainText } from '@dovetail/core-kube-model';
 import type { Log, LogFields } from '@dovetail/core-ports';
+import { plainReason, plainValues } from '@dovetail/core-scheduling';
 
 import type { Outbox } from './outbox.js';
 
@@ -61,7 +63,7 @@ export class Decisions {
       alternatives: [],
       facts: {},
       atMs: channel.clock.nowMs(),
-      ...decision,
+      ...plainDecision(decision),
       source: channel.source,
       ...(place === undefined ? {} : { traceId: place.traceId }),
     };
@@ -80,6 +82,14 @@ export class Decisions {
     }
   }
 }
+
+/** The decision with all its text for people, as `plainText`. */
+const plainDecision = (decision: NewDecision): NewDecision => ({
+  ...decision,
+  summary: plainText(decision.summary),
+  ...(decision.reasons === undefined ? {} : { reasons: decision.reasons.map(plainReason) }),
+  ...(decision.facts === undefined ? {} : { facts: plainValues(decision.facts) }),
+});
 
 /** The log line of a decision: its facts, the codes of its reasons, its objects, and its price. */
 function loggedFields(decision: Decision): LogFields {

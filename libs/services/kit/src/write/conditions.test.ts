@@ -37,10 +37,10 @@ describe('setting a condition', () => {
     expect(withCondition(conditions, held('A'), 5_000)).toBe(conditions);
   });
 
-  test('cuts its message at 300 characters and then counts as equal', () => {
-    const long = { ...held('A'), message: 'm'.repeat(400) };
+  test('cuts its message at 1,024 characters and then counts as equal', () => {
+    const long = { ...held('A'), message: 'm '.repeat(700) };
     const set = withCondition([], long, 5_000);
-    expect(set[0]?.message).toHaveLength(300);
+    expect(set[0]?.message).toHaveLength(1_024);
     expect(withCondition(set, long, 6_000)).toBe(set);
   });
 

@@ -1,5 +1,5 @@
 import type { Condition, ConditionStatus } from '@dovetail/core-api';
-import { isoSeconds } from '@dovetail/core-kube-model';
+import { isoSeconds, plainText } from '@dovetail/core-kube-model';
 import type { KubeObject } from '@dovetail/core-ports';
 
 import { type ChangedObject, changeLive, type KubeChanges } from './change-guarded.js';
@@ -12,8 +12,8 @@ export type NewCondition = {
   readonly message?: string;
 };
 
-/** Karpenter cuts messages of conditions at 300 characters. */
-const messageMax = 300;
+/** Karpenter 1.15 cuts the message of Launched at 1,024 characters. */
+const messageMax = 1_024;
 
 /** The condition of this type, if it is held. */
 export const conditionOf = (
@@ -26,7 +26,8 @@ export const isTrue = (conditions: readonly Condition[], type: string): boolean 
   conditionOf(conditions, type)?.status === 'True';
 
 /** The message as conditions carry it. */
-const shortened = ({ message = '' }: NewCondition): string => message.slice(0, messageMax);
+const shortened = ({ message = '' }: NewCondition): string =>
+  plainText(message).slice(0, messageMax);
 
 /** Whether a condition stands as wanted, so that setting it would change nothing. */
 export function holdsCondition(conditions: readonly Condition[], wanted: NewCondition): boolean {

@@ -1,4 +1,5 @@
 import type { Decision } from '@dovetail/contracts';
+import { plainText } from '@dovetail/core-kube-model';
 import { decisionWords } from '@dovetail/service-kit';
 
 /**
@@ -9,5 +10,6 @@ export function oneLine(decision: Decision, cluster: string): string {
   const { pool, price, codes } = decisionWords(decision);
   const about = pool === '-' ? cluster : `${cluster}, ${pool}`;
   const facts = [...(price === '-' ? [] : [`$${price}/h`]), ...codes];
-  return [`${decision.kind} (${about}): ${decision.summary}`, ...facts].join(' · ');
+  // A program with the rights of a service may have published any text.
+  return plainText([`${decision.kind} (${about}): ${decision.summary}`, ...facts].join(' · '));
 }
