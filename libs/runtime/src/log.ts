@@ -11,7 +11,7 @@ export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 /** A log whose level can change while it is written. */
 export type LeveledLog = Log & { setLevel(level: LogLevel): void };
 
-/** A longer field is a tenant's text, of which an object may hold a megabyte. A stack is shorter. */
+/** A longer field is a tenant's text, of which an object may hold a megabyte. */
 const fieldMax = 16_384;
 
 const cut = (fields: LogFields): LogFields =>

@@ -23,6 +23,5 @@ test.each([
   const line = oneLine({ ...decision, summary }, 'lab');
   expect(line).toContain(shown);
   expect(line.length).toBeLessThan(2_000);
-  // eslint-disable-next-line no-control-regex
   expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
 });
