@@ -1,6 +1,12 @@
 import type { PodPromise, StateValue, Verdict } from '@dovetail/contracts';
 import { annotations, parsePromise, type Pool } from '@dovetail/core-api';
-import { compareText, isActive, type Owner, type Pod } from '@dovetail/core-kube-model';
+import {
+  compareText,
+  isActive,
+  type Namespace,
+  type Owner,
+  type Pod,
+} from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
 
 import { Backoff } from './backoff.js';
@@ -21,6 +27,7 @@ export class Pending {
   readonly #waiting = new Waiting();
   readonly #ownedPods = new Map<string, Set<string>>();
   readonly #pools = new Map<string, Pool>();
+  readonly #namespaces = new Map<string, Namespace>();
   readonly #owners = new Map<string, number>();
   readonly #nodes = new Set<string>();
   readonly #promises = new Promises((uid) => this.#nodes.has(uid));
@@ -46,6 +53,7 @@ export class Pending {
       );
     if (state.kind === 'claim' || state.kind === 'node') this.#holders.add(uid);
     if (state.kind === 'node') this.#nodes.add(uid);
+    if (state.kind === 'namespace') this.#namespaces.set(uid, state.value);
     if (state.kind === 'pool') return this.#setPool(uid, state.value);
     return state.kind === 'nodeclass' || state.kind === 'storageclass' || state.kind === 'pvc';
   }
@@ -73,6 +81,7 @@ export class Pending {
     this.backoff.forget(uid);
     this.#promises.forget(uid);
     this.#nodes.delete(uid);
+    this.#namespaces.delete(uid);
     const room = this.#holders.delete(uid);
     return this.#pools.delete(uid) || room || pod?.nodeName !== undefined;
   }
@@ -127,6 +136,7 @@ export class Pending {
     return groupsOf(
       wanted.toSorted((a, b) => compareText(a.uid, b.uid)),
       [...this.#pools.values()],
+      [...this.#namespaces.values()],
     );
   }
 
