@@ -36,6 +36,8 @@ export type ReasonCode =
   | 'requirement-mismatch'
   /** The pod asks for a label that no new node may promise. */
   | 'restricted-label'
+  /** The pod has more terms that a node must meet than planning reads. */
+  | 'too-many-terms'
   /** The pod selects nodes by a field that cannot be planned for. */
   | 'match-fields-unsupported'
   /** No type of the pool holds the pod beside its daemonsets. */

@@ -31,10 +31,11 @@ import {
 import { otherForms } from './new-hosts.js';
 import { volumeViolations } from './volumes.js';
 
-const broken = (code: Violation['code'], host: Host, message: string): Violation => ({
+const broken = (code: Violation['code'], host: Host, message: string, pod?: Pod): Violation => ({
   code,
   where: host.name,
   message,
+  ...(pod === undefined ? {} : { podUid: pod.uid }),
 });
 
 /** Labels that a node has only once it is ready. Daemonsets may wait for them. */
@@ -48,22 +49,46 @@ function daemonRuns(daemon: DaemonSet, variant: Variant, taints: readonly Taint[
 }
 
 const wildcards = new Set(['', '0.0.0.0', '::']);
-const portsCollide = (a: HostPort, b: HostPort): boolean =>
-  a.port === b.port &&
-  a.protocol === b.protocol &&
-  (a.ip === b.ip || wildcards.has(a.ip) || wildcards.has(b.ip));
+const addressesCollide = (a: string, b: string): boolean =>
+  a === b || wildcards.has(a) || wildcards.has(b);
+
+/** The addresses on which ports of a node are taken. A pod may take thousands of ports. */
+class TakenPorts {
+  readonly #addresses = new Map<string, Set<string>>();
+
+  add({ hostPorts }: Pod): void {
+    for (const { ip, port, protocol } of hostPorts) {
+      const name = `${port}/${protocol}`;
+      const known = this.#addresses.get(name) ?? new Set<string>();
+      this.#addresses.set(name, known.add(ip));
+    }
+  }
+
+  collides({ ip, port, protocol }: HostPort): boolean {
+    const addresses = this.#addresses.get(`${port}/${protocol}`) ?? new Set();
+    return [...addresses].some((other) => addressesCollide(ip, other));
+  }
+}
 
 function portViolations(host: Host, daemons: readonly Pod[]): readonly Violation[] {
-  const taken: HostPort[] = [...host.running, ...daemons].flatMap((pod) => [...pod.hostPorts]);
+  const wanting = host.planned.filter(({ hostPorts }) => hostPorts.length > 0);
+  if (wanting.length === 0) return [];
+  const taken = new TakenPorts();
+  for (const pod of [...host.running, ...daemons]) taken.add(pod);
   const violations: Violation[] = [];
-  for (const pod of host.planned) {
+  for (const pod of wanting) {
     for (const port of pod.hostPorts) {
-      if (taken.some((other) => portsCollide(port, other)))
+      if (taken.collides(port))
         violations.push(
-          broken('host-port', host, `pod ${pod.uid} wants host port ${port.port}, which is taken`),
+          broken(
+            'host-port',
+            host,
+            `pod ${pod.uid} wants host port ${port.port}, which is taken`,
+            pod,
+          ),
         );
     }
-    taken.push(...pod.hostPorts);
+    taken.add(pod);
   }
   return violations;
 }
@@ -78,6 +103,7 @@ function podViolations(host: Host): readonly Violation[] {
           'taint-not-tolerated',
           host,
           `pod ${pod.uid} does not tolerate ${describeTaint(taint)}`,
+          pod,
         ),
       );
     const refused = firstRefused(pod, host);
@@ -87,6 +113,7 @@ function podViolations(host: Host): readonly Violation[] {
           'requirement-mismatch',
           host,
           `pod ${pod.uid} does not accept the labels of ${refused.option?.type.name ?? host.name}`,
+          pod,
         ),
       );
     return found;

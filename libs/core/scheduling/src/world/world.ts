@@ -10,6 +10,7 @@ import { selectorKeysOf } from '../model/selection.js';
 import { ShapeTable } from '../model/shapes.js';
 import { takenClaims } from '../model/taken-claims.js';
 import { isOpen, type Template, templatesOf, wellKnownLabels } from '../model/templates.js';
+import { tooManyTerms } from '../model/too-many-terms.js';
 import { volumeIndexOf } from '../model/volumes.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
 import { fitting } from './assumed.js';
@@ -66,14 +67,15 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   const { giveWay } = options;
   const moving = new Set(asked.map((pod) => pod.uid));
   const pods = onlyOnce(asked, moving);
-  const dimensions = dimensionsOf(pods, snapshot.daemonSets);
+  const read = pods.filter((pod) => tooManyTerms(pod) === undefined);
+  const dimensions = dimensionsOf(read, snapshot.daemonSets);
   const daemons = daemonsOf(snapshot.daemonSets, dimensions);
   const wellKnown = wellKnownLabels(snapshot);
   const tables = { dimensions, daemons, wellKnown, pods: pods.length, options };
   const templates = templatesOf(snapshot, tables);
   giveWay?.();
   const volumes = volumeIndexOf(snapshot);
-  const selection = selectorKeysOf(pods, snapshot);
+  const selection = selectorKeysOf(read, snapshot);
   const shapes = new ShapeTable();
   const groups = new GroupTable(snapshot.namespaces);
   registerRunning(snapshot, groups);
@@ -87,7 +89,8 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   });
   const states = new StateTable(templates, wellKnown);
   giveWay?.();
-  const counted = { groups, classes, selection, templates, wellKnown, moving, giveWay };
+  const readable = classes.filter(({ refusal }) => refusal?.code !== 'too-many-terms');
+  const counted = { groups, classes: readable, selection, templates, wellKnown, moving, giveWay };
   return {
     snapshot,
     options,
