@@ -36,6 +36,8 @@ export class Pending {
   readonly backoff = new Backoff({
     refused: { firstMs: 20, mostMs: 5_000 },
     unplaced: { firstMs: 5_000, mostMs: 300_000 },
+    // Each try costs a plan, and only a change of the pod or of a release can help.
+    alone: { firstMs: 60_000, mostMs: 3_600_000 },
   });
 
   /** Takes in an object. Returns true if it could help unplaced pods. */
@@ -133,11 +135,13 @@ export class Pending {
       .inNeed()
       .filter(({ uid }) => !this.#promises.has(uid, nowMs) && !this.backoff.waits(uid, nowMs))
       .filter(isPlannable);
-    return groupsOf(
-      wanted.toSorted((a, b) => compareText(a.uid, b.uid)),
-      [...this.#pools.values()],
-      [...this.#namespaces.values()],
-    );
+    const sorted = wanted.toSorted((a, b) => compareText(a.uid, b.uid));
+    const isAlone = ({ uid }: Pod): boolean => this.backoff.isAlone(uid);
+    const [alone, together] = [sorted.filter(isAlone), sorted.filter((pod) => !isAlone(pod))];
+    return new Map([
+      ...groupsOf(together, [...this.#pools.values()], [...this.#namespaces.values()]),
+      ...alone.map((pod) => [`pod ${pod.uid}`, [pod]] as const),
+    ]);
   }
 
   /**

@@ -168,7 +168,7 @@ export class Judge {
       { ...placement, nodeName: node.name, nodeUid: node.uid },
       later,
     );
-    if (violations.length > 0) return refusedBin(message, binId, placement, violations);
+    if (violations.length > 0) return this.#broken(message, binId, placement, violations);
     const untilMs = this.#takeRoom(message, placement, { node, pods, requests });
     return {
       kind: 'placement',
@@ -195,6 +195,7 @@ export class Judge {
     const isReplacement = message.cause.kind === 'replacement';
     if (isReplacement) memory.replaced(placement.podUids, message.id, this.#nowMs);
     memory.touch(placement.topologyGroups, this.#admission, message.id);
+    memory.refusedPods.admitted(placement.podUids);
     this.#ledger.replaceNode(
       placement.nodeUid,
       isReplacement
@@ -224,8 +225,20 @@ export class Judge {
       vainTypes: this.#deps.vainTypes,
       broken: (one) => this.#rules.broken(message, one, later),
     });
-    if ('broken' in sound) return refusedBin(message, bin.id, bin, sound.broken);
+    if ('broken' in sound) return this.#broken(message, bin.id, bin, sound.broken);
     return this.#held(message, sound, pool, types) ?? this.#admit(message, sound, pool, types);
+  }
+
+  /** Refuses a bin that breaks rules. Pods that did so before by the same rule are held. */
+  #broken(
+    message: PlanMessage,
+    binId: string,
+    bin: NewNode | Placement,
+    reasons: readonly Reason[],
+  ): RefusedBin {
+    const refused = refusedBin(message, binId, bin, reasons);
+    if (message.cause.kind === 'replacement') return refused;
+    return { ...refused, heldPodUids: this.#deps.memory.refusedPods.refused(reasons) };
   }
 
   /** Refuses a node for pods that nodes of its size were bought for in vain. */
@@ -306,6 +319,7 @@ export class Judge {
     if (message.cause.kind === 'replacement')
       this.#deps.memory.replaced(bin.podUids, message.id, this.#nowMs);
     this.#deps.memory.touch(bin.topologyGroups, this.#admission, message.id);
+    this.#deps.memory.refusedPods.admitted(bin.podUids);
   }
 
   #promise(

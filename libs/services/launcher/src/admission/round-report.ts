@@ -24,6 +24,12 @@ import { ToldPods } from './told-pods.js';
  */
 const alternativesMax = 20;
 
+/** The reasons of Events about pods that are held, by the code of the refusal. */
+const eventReasons: Readonly<Record<string, string>> = {
+  'no-progress': 'NoProgress',
+  'constraint-broken': 'PlannedAlone',
+};
+
 /** The outlets of a report, and the cluster whose pods it names. */
 export type RoundReportDeps = {
   readonly decisions: Decisions;
@@ -154,11 +160,14 @@ export class RoundReport {
       const why = reasons.find(({ values }) => values['podUid'] === uid);
       if (why?.code === 'no-progress') metrics.count('dovetail_pods_held_total');
       if (pod === undefined || why === undefined) continue;
-      log.warn(why.code, why.message, why.values);
+      const isBroken = why.code === 'constraint-broken';
+      if (isBroken)
+        metrics.count('dovetail_pods_planned_alone_total', { rule: why.values['code'] ?? '' });
+      log[isBroken ? 'error' : 'warn'](why.code, why.message, why.values);
       events.record({
         about: aboutPod(pod),
         type: 'Warning',
-        reason: why.code === 'no-progress' ? 'NoProgress' : 'VolumesUnknown',
+        reason: eventReasons[why.code] ?? 'VolumesUnknown',
         message: `${why.message}. Remedy: ${why.remedy ?? ''}`,
       });
     }

@@ -9,7 +9,7 @@ import type { NewNode } from '@dovetail/core-scheduling';
 
 import { planValue } from '../../testing/values.js';
 import { Judge } from '../judge.js';
-import { type CheckBin } from '../judged.js';
+import type { CheckBin, JudgedBin } from '../judged.js';
 import { AdmissionMemory } from '../ledger.js';
 
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -34,6 +34,7 @@ export const judged = (
   cluster: Cluster,
   newNodes: readonly NewNode[],
   check: CheckBin = () => [],
+  see: (bin: JudgedBin) => void = () => undefined,
 ) => {
   const judge = new Judge(
     {
@@ -49,11 +50,12 @@ export const judged = (
     { admission: { epoch: 1, number: 2 }, nowMs: 1_000, nodes: nodesNow(cluster, catalog, 1_000) },
   );
   const plan = planValue('plan');
-  return [...judge.judge({ ...plan, plan: { ...plan.plan, newNodes } })].map((each) =>
-    each.kind === 'refused'
+  return [...judge.judge({ ...plan, plan: { ...plan.plan, newNodes } })].map((each) => {
+    see(each);
+    return each.kind === 'refused'
       ? `${each.binId} ${each.reasons[0]?.code ?? ''}`
       : each.kind === 'new-node'
         ? `${each.binId} ${each.options.map((option) => option.instanceType).join('|')}`
-        : each.kind,
-  );
+        : each.kind;
+  });
 };
