@@ -218,6 +218,8 @@ type AdmissionCode =
   | 'command-incomplete'
   /** Two nodes were bought for the pod and it runs on none. */
   | 'no-progress'
+  /** Nodes of several types of the pool never became usable, so it buys none for a while. */
+  | 'pool-held'
   /** The pod mounts volumes, and the objects that say where these may go are not all known yet. */
   | 'volumes-unknown'
   /** The API server did not take the claim or the promise. */

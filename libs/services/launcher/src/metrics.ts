@@ -33,6 +33,11 @@ export const launcherMetrics: MetricDefinitions = {
     help: 'Bins judged, by outcome and, for refusals, the first reason code',
     known: [{ outcome: 'admitted', code: '' }],
   },
+  dovetail_pool_holds_total: {
+    kind: 'counter',
+    labels: ['pool'],
+    help: 'Times that a pool was held because nodes of several types never became usable',
+  },
   dovetail_pods_planned_alone_total: {
     kind: 'counter',
     labels: ['rule'],

@@ -1,4 +1,4 @@
-import { type AdmissionNumber, type PlanMessage, replacedNodes } from '@dovetail/contracts';
+import type { AdmissionNumber, PlanMessage } from '@dovetail/contracts';
 import { type Pool, poolKey, type PromiseAnnotation } from '@dovetail/core-api';
 import {
   type CatalogView,
@@ -6,6 +6,7 @@ import {
   type Cluster,
   type TypesByName,
   typesOfPool,
+  type VainPools,
   type VainTypes,
 } from '@dovetail/core-cluster';
 import { addResources, type Pod, type Resources, sumResources } from '@dovetail/core-kube-model';
@@ -28,6 +29,8 @@ import { LaterBins } from './later-bins.js';
 import { type AdmissionMemory, Ledger } from './ledger.js';
 import { type Admitted, nodeToBe } from './node-to-be.js';
 import { largestUse, leastOffered } from './options.js';
+import { poolHeldNow } from './pool-hold.js';
+import { promiseOf } from './promise-of.js';
 import { RuleCheck } from './rule-check.js';
 import {
   groupTouched,
@@ -60,6 +63,8 @@ export type JudgeDeps = {
   readonly churn: Pick<ChurnGuard, 'holds' | 'admitted'>;
   /** Knows the types that never became usable nodes of a pool. */
   readonly vainTypes: Pick<VainTypes, 'usable'>;
+  /** Knows the pools of which nodes of several types never became usable. */
+  readonly vainPools: Pick<VainPools, 'holdOf' | 'isFailing'>;
   readonly check: CheckBin;
   readonly sha256Hex: (text: string) => string;
 };
@@ -218,11 +223,14 @@ export class Judge {
       poolUnusable(pool, key, this.#deps.memory.launchesLastMinute(key, this.#nowMs));
     if (why !== undefined || pool === undefined)
       return refusedBin(message, bin.id, bin, why === undefined ? [] : [why]);
+    const held = poolHeldNow(pool.identity, { ...this.#deps, nowMs: this.#nowMs });
+    if (held !== undefined)
+      return { ...refusedBin(message, bin.id, bin, [held]), heldPodUids: bin.podUids };
     const types = typesOfPool(this.#deps.catalog, pool);
     const left = this.#binOptions.left(message, index, pool, types);
     if (!left.ok) return refusedBin(message, bin.id, bin, [left.reason]);
     const sound = soundBin({ ...bin, options: left.options }, pool, {
-      vainTypes: this.#deps.vainTypes,
+      ...this.#deps,
       broken: (one) => this.#rules.broken(message, one, later),
     });
     if ('broken' in sound) return this.#broken(message, bin.id, bin, sound.broken);
@@ -328,23 +336,9 @@ export class Judge {
     requests: Resources,
     untilMs?: number,
   ): PromiseAnnotation {
-    const shared = {
-      admission: admissionText(this.#admission),
-      ...(untilMs === undefined ? {} : { untilMs }),
-    };
-    if (message.cause.kind === 'pending') return { ...shared, podUids };
-    const left = new Set(this.#podsOf(podUids).map(({ nodeName }) => nodeName));
-    const { nodeName, nodeUid } = message.cause;
-    return {
-      ...shared,
-      podUids: [],
-      reserved: requests,
-      forPodUids: podUids,
-      replaces: replacedNodes(message.cause).find((node) => left.has(node.nodeName)) ?? {
-        nodeName,
-        nodeUid,
-      },
-    };
+    const until = untilMs === undefined ? {} : { untilMs };
+    const shared = { admission: admissionText(this.#admission), ...until };
+    return promiseOf(message.cause, { pods: this.#podsOf(podUids), podUids, requests, shared });
   }
 
   #podsOf(uids: readonly string[]): readonly Pod[] {

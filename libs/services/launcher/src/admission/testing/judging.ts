@@ -23,6 +23,9 @@ export const catalog: CatalogView = { revision: '1', typesOf: () => types };
 /** No type was bought in vain. */
 export const noVainTypes = { usable: <T>(_pool: unknown, options: readonly T[]) => options };
 
+/** No pool buys in vain. */
+export const noVainPools = { holdOf: () => undefined, isFailing: () => false };
+
 export const clusterOf = (change: Partial<Pool> = {}): Cluster => {
   const cluster = new Cluster();
   cluster.set('pool', { ...pool, ...change });
@@ -43,6 +46,7 @@ export const judged = (
       memory: new AdmissionMemory(),
       churn: new ChurnGuard(cluster),
       vainTypes: noVainTypes,
+      vainPools: noVainPools,
       check,
       sha256Hex,
     },
