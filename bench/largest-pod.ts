@@ -11,7 +11,7 @@ import { realTypes } from './worlds/real-types.js';
 
 const flags = {
   pods: { type: 'string', default: '1000' },
-  /** The size of the list in the large pod's manifest. The API server takes 1.5 MiB of a request. */
+  /** The bytes of the list in the large pod's manifest. The API server takes 1.5 MiB. */
   bytes: { type: 'string', default: '1400000' },
   only: { type: 'string' },
 } as const;

@@ -29,8 +29,8 @@ type Entry = {
 /**
  * Decides when pods that were refused or could not be placed are tried again. A refused pod comes
  * back at once, because the next round sees the cause of its refusal. An unplaced pod waits longer
- * each time, until something changes that could help. A pod that is planned alone waits for minutes,
- * whatever changes.
+ * each time, until something changes that could help. A pod that is planned alone waits for
+ * minutes, whatever changes.
  */
 export class Backoff {
   readonly #entries = new Map<string, Entry>();

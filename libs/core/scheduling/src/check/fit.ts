@@ -9,7 +9,6 @@ import {
   describeTaint,
   firstUntolerated,
   fits,
-  type HostPort,
   type Pod,
   requirementsOf,
   subtractResources,
@@ -29,6 +28,7 @@ import {
   type Variant,
 } from './hosts.js';
 import { otherForms } from './new-hosts.js';
+import { TakenPorts } from './taken-ports.js';
 import { volumeViolations } from './volumes.js';
 
 const broken = (code: Violation['code'], host: Host, message: string, pod?: Pod): Violation => ({
@@ -46,28 +46,6 @@ function daemonRuns(daemon: DaemonSet, variant: Variant, taints: readonly Taint[
     firstUntolerated(taints, daemon.template.tolerations) === undefined &&
     podMayAccept(daemon.template, variant, lifecycle)
   );
-}
-
-const wildcards = new Set(['', '0.0.0.0', '::']);
-const addressesCollide = (a: string, b: string): boolean =>
-  a === b || wildcards.has(a) || wildcards.has(b);
-
-/** The addresses on which ports of a node are taken. A pod may take thousands of ports. */
-class TakenPorts {
-  readonly #addresses = new Map<string, Set<string>>();
-
-  add({ hostPorts }: Pod): void {
-    for (const { ip, port, protocol } of hostPorts) {
-      const name = `${port}/${protocol}`;
-      const known = this.#addresses.get(name) ?? new Set<string>();
-      this.#addresses.set(name, known.add(ip));
-    }
-  }
-
-  collides({ ip, port, protocol }: HostPort): boolean {
-    const addresses = this.#addresses.get(`${port}/${protocol}`) ?? new Set();
-    return [...addresses].some((other) => addressesCollide(ip, other));
-  }
 }
 
 function portViolations(host: Host, daemons: readonly Pod[]): readonly Violation[] {

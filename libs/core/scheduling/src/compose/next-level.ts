@@ -1,7 +1,7 @@
 import type { PodClass } from '../model/classes.js';
 import type { PlanOptions } from '../snapshot.js';
 
-/** Pods with up to as many levels are relaxed without asking for the time. Most have one to five. */
+/** Pods with up to as many levels are relaxed without asking for the time. Most have a few. */
 const levelsMax = 32;
 
 /**

@@ -26,11 +26,20 @@ function termsOf(pod: Pod): readonly (readonly [list: string, count: number])[] 
   ];
 }
 
+// A plan asks several times, and a pod may have thousands of terms.
+const answers = new WeakMap<Pod, { readonly reason: Reason | undefined }>();
+
 /**
  * Returns the reason why a pod has more terms than planning reads; undefined for all others. Such a
  * pod costs a plan no more than its text.
  */
 export function tooManyTerms(pod: Pod): Reason | undefined {
+  const known = answers.get(pod) ?? { reason: reasonOf(pod) };
+  answers.set(pod, known);
+  return known.reason;
+}
+
+function reasonOf(pod: Pod): Reason | undefined {
   const terms = termsOf(pod);
   const count = terms.reduce((sum, [, one]) => sum + one, 0);
   if (count <= termsMax) return undefined;

@@ -5,6 +5,7 @@ import { alternativesOf, type Group, type GroupTable } from '../model/groups.js'
 import { holdsRoom, nodeRequirements, nodesPerStep } from '../model/nodes.js';
 import type { SelectorKeys } from '../model/selection.js';
 import { roomyOffers, type Template } from '../model/templates.js';
+import { tooManyTerms } from '../model/too-many-terms.js';
 import type { ExistingNode, Snapshot } from '../snapshot.js';
 import { filterAdmits, mayName, templateDomains } from '../topology/domains.js';
 import { Ledger, type Tally } from '../topology/ledger.js';
@@ -104,12 +105,14 @@ function reachable(
   classes: StandingTables['classes'],
 ): readonly ValueSet[] | undefined {
   const sets = new Set<ValueSet>();
-  for (const { pod } of classes)
+  for (const { pod } of classes) {
+    if (tooManyTerms(pod) !== undefined) continue;
     for (const wanted of alternativesOf(pod)) {
       const set = wanted.get(key);
       if (set === undefined) return undefined;
       sets.add(set);
     }
+  }
   return [...sets];
 }
 

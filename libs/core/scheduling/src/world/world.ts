@@ -59,6 +59,9 @@ const someTaintIsPreference = ({ pools }: Snapshot): boolean =>
     ({ pool }) => isOpen(pool) && pool.taints.some((taint) => taint.effect === 'PreferNoSchedule'),
   );
 
+const readable = (pods: readonly Pod[]): readonly Pod[] =>
+  pods.filter((pod) => tooManyTerms(pod) === undefined);
+
 /**
  * Builds the world of one plan. The search afterwards compares numbers and never reads text of the
  * snapshot. A pod that is listed twice counts once.
@@ -67,15 +70,14 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   const { giveWay } = options;
   const moving = new Set(asked.map((pod) => pod.uid));
   const pods = onlyOnce(asked, moving);
-  const read = pods.filter((pod) => tooManyTerms(pod) === undefined);
-  const dimensions = dimensionsOf(read, snapshot.daemonSets);
+  const dimensions = dimensionsOf(readable(pods), snapshot.daemonSets);
   const daemons = daemonsOf(snapshot.daemonSets, dimensions);
   const wellKnown = wellKnownLabels(snapshot);
   const tables = { dimensions, daemons, wellKnown, pods: pods.length, options };
   const templates = templatesOf(snapshot, tables);
   giveWay?.();
   const volumes = volumeIndexOf(snapshot);
-  const selection = selectorKeysOf(read, snapshot);
+  const selection = selectorKeysOf(readable(pods), snapshot);
   const shapes = new ShapeTable();
   const groups = new GroupTable(snapshot.namespaces);
   registerRunning(snapshot, groups);
@@ -89,8 +91,7 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   });
   const states = new StateTable(templates, wellKnown);
   giveWay?.();
-  const readable = classes.filter(({ refusal }) => refusal?.code !== 'too-many-terms');
-  const counted = { groups, classes: readable, selection, templates, wellKnown, moving, giveWay };
+  const counted = { groups, classes, selection, templates, wellKnown, moving, giveWay };
   return {
     snapshot,
     options,

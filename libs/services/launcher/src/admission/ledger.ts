@@ -18,8 +18,8 @@ import {
 import type { ExistingNode } from '@dovetail/core-scheduling';
 
 import type { AdmittedPlacement } from './judged.js';
-import type { TouchedGroups } from './rules.js';
 import { RefusedPods } from './refused-pods.js';
+import type { TouchedGroups } from './rules.js';
 import { noteEntry, UndoLog } from './undo-log.js';
 
 const minuteMs = 60_000;

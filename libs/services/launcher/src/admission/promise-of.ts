@@ -2,7 +2,7 @@ import { type PlanCause, replacedNodes } from '@dovetail/contracts';
 import type { PromiseAnnotation } from '@dovetail/core-api';
 import type { Pod, Resources } from '@dovetail/core-kube-model';
 
-/** The room that an admitted bin holds: for its pods, or for the successors of those it replaces. */
+/** The room that an admitted bin holds: for its pods, or for the successors of replaced ones. */
 export function promiseOf(
   cause: PlanCause,
   {

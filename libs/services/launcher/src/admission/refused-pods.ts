@@ -16,7 +16,7 @@ type Refusals = { readonly rule: string; readonly times: number };
 export class RefusedPods {
   readonly #refusals = new Map<string, Refusals>();
 
-  /** Takes the reasons of a refused bin. Returns the pods that are to be planned alone from now on. */
+  /** Takes the reasons of a refused bin. Returns the pods to plan alone from now on. */
   refused(reasons: readonly Reason[]): readonly string[] {
     const rules = new Map<string, string>();
     for (const { code, values } of reasons)

@@ -4,8 +4,8 @@ import type { NewNode, Reason } from '@dovetail/core-scheduling';
 
 /**
  * The bin without types that never became usable nodes of its pool, if it breaks no rule then, such
- * as one about how many types the pool wants; else with them. Otherwise the rules that it breaks. No
- * type is left out of a pool of which several types failed: the fault is not theirs.
+ * as one about how many types the pool wants; else with them. Otherwise the rules that it breaks.
+ * No type is left out of a pool of which several types failed: the fault is not theirs.
  */
 export function soundBin(
   bin: NewNode,
