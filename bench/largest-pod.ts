@@ -16,7 +16,7 @@ const flags = {
   only: { type: 'string' },
 } as const;
 
-/** What each of the other pods requests. */
+/** The requests of each of the other pods. */
 const small = { cpu: 100, memory: 128 * 1024 ** 2, pods: 1 };
 /** The processor time that the large pod may add to a batch. Milliseconds. */
 const wantedMs = 200;
@@ -44,7 +44,7 @@ const nodeKeys = [
   ),
 ];
 
-/** What a list of a pod is made of: one entry in its manifest, and the pod with so many of them. */
+/** A list of a pod: one entry of it in a manifest, and the pod with so many of them. */
 type Kind = readonly [entry: string, podWith: (count: number) => Partial<Pod>];
 
 const weighted = (index: number) => ({ weight: (index % 100) + 1, term: mates(index) });

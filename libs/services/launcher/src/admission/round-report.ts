@@ -24,12 +24,6 @@ import { ToldPods } from './told-pods.js';
  */
 const alternativesMax = 20;
 
-/** The reasons of Events about pods that are held, by the code of the refusal. */
-const eventReasons: Readonly<Record<string, string>> = {
-  'no-progress': 'NoProgress',
-  'constraint-broken': 'PlannedAlone',
-};
-
 /** The outlets of a report, and the cluster whose pods it names. */
 export type RoundReportDeps = {
   readonly decisions: Decisions;
@@ -167,7 +161,8 @@ export class RoundReport {
       events.record({
         about: aboutPod(pod),
         type: 'Warning',
-        reason: eventReasons[why.code] ?? 'VolumesUnknown',
+        reason:
+          why.code === 'no-progress' ? 'NoProgress' : isBroken ? 'PlannedAlone' : 'VolumesUnknown',
         message: `${why.message}. Remedy: ${why.remedy ?? ''}`,
       });
     }
