@@ -152,7 +152,8 @@ export class RoundReport {
     for (const uid of heldPodUids) {
       const pod = cluster.pods.get(uid);
       const why = reasons.find(({ values }) => values['podUid'] === uid);
-      if (why?.code === 'no-progress') metrics.count('dovetail_pods_held_total');
+      const isVain = why?.code === 'no-progress';
+      if (isVain) metrics.count('dovetail_pods_held_total');
       if (pod === undefined || why === undefined) continue;
       const isBroken = why.code === 'constraint-broken';
       if (isBroken)
@@ -161,8 +162,7 @@ export class RoundReport {
       events.record({
         about: aboutPod(pod),
         type: 'Warning',
-        reason:
-          why.code === 'no-progress' ? 'NoProgress' : isBroken ? 'PlannedAlone' : 'VolumesUnknown',
+        reason: isVain ? 'NoProgress' : isBroken ? 'PlannedAlone' : 'VolumesUnknown',
         message: `${why.message}. Remedy: ${why.remedy ?? ''}`,
       });
     }
