@@ -5,6 +5,7 @@ import { day } from './day.js';
 import { differential } from './differential.js';
 import { disruption } from './disruption.js';
 import { givingWay } from './giving-way.js';
+import { largestPod } from './largest-pod.js';
 import { notices } from './notices.js';
 import { planner } from './planner.js';
 import { prices } from './prices.js';
@@ -26,6 +27,7 @@ const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<v
   differential,
   disruption,
   'giving-way': givingWay,
+  'largest-pod': largestPod,
   notices,
   planner,
   prices,
@@ -65,6 +67,8 @@ const usage = `usage: npm run bench -- NAME [options]
       how long disruption holds the event loop of a reaper, and what it asks
   giving-way [--nodes 500] [--out 51] [--pairs 30] [--gap]
       how long a batch of pending pods waits for a what-if, or for a plan from nothing (--gap)
+  largest-pod [--pods 1000] [--bytes 1400000] [--only KIND]
+      the processor time that one pod of the largest size adds to a batch, for each of its lists
   solvers [--pairs 5] [--batches 40] [--pods 300]
       whether two solver processes share the work of one
   simulate [--runs 15] [--pods 1000] [--rules plain|spread] [--budget 0]

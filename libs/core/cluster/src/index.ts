@@ -45,4 +45,5 @@ export {
 export { isRegistered, isSameTaint, poolOfLabels, registeredTaints } from './registration.js';
 export { isBeingDeleted, isRetiring, isTaintedDisrupted } from './retiring.js';
 export { byUid, nodesNow, snapshotObjects, snapshotOf, snapshotWithoutNodes } from './snapshot.js';
+export { type PoolHold, VainPools } from './vain-pools.js';
 export { type LeftOut, VainTypes } from './vain-types.js';

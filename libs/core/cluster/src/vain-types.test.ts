@@ -114,10 +114,17 @@ test('a failure is forgotten after eight hours', () => {
   expect(isLeftOut()).toBe(false);
 });
 
-const options = (...types: readonly string[]) => types.map((instanceType) => ({ instanceType }));
+const prices: Readonly<Record<string, number>> = { 'm5.large': 96, 'm5.xlarge': 192 };
+const options = (...types: readonly string[]) =>
+  types.map((instanceType) => ({ instanceType, priceMicrosPerHour: prices[instanceType] ?? 193 }));
 
 test.each([
   ['the others are left', ['m5.large', 'm5.xlarge', 'm5.large'], ['m5.xlarge']],
+  [
+    'all are left if the others cost more than twice as much',
+    ['m5.large', 'm5.2xlarge'],
+    ['m5.large', 'm5.2xlarge'],
+  ],
   ['all are left if there are no others', ['m5.large'], ['m5.large']],
   ['all are left if none is left out', ['m5.xlarge', 'c5.large'], ['m5.xlarge', 'c5.large']],
 ])('of the options of a node %s', (_what, given, left) => {

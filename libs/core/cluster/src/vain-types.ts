@@ -18,6 +18,15 @@ const forgetMs = 2 * pauseTimes.maxMs;
 /** A node that ends younger may still have become usable: most take one to three minutes. */
 const bootMsMax = 300_000;
 
+/**
+ * How much dearer a node may become because types are left out: the next size of a family costs
+ * twice as much. A failure that is not the type's must not buy ever larger nodes.
+ */
+const dearerTimesMax = 2;
+
+const leastPrice = (options: readonly { readonly priceMicrosPerHour: number }[]): number =>
+  options.reduce((least, { priceMicrosPerHour }) => Math.min(least, priceMicrosPerHour), Infinity);
+
 /** A type that is left out from now on, and the claim whose node did not become usable. */
 export type LeftOut = {
   readonly claim: NodeClaim;
@@ -33,11 +42,32 @@ export type VainTypesOptions = {
   readonly onLeftOut: (leftOut: LeftOut) => void;
 };
 
-const typeOf = ({ labels: held }: Pick<NodeClaim, 'labels'>): string | undefined =>
+/** The type of a claim's instance; undefined before it is launched. */
+export const typeOf = ({ labels: held }: Pick<NodeClaim, 'labels'>): string | undefined =>
   held[labels.instanceType];
 
-const isInitialized = ({ conditions }: NodeClaim): boolean =>
+/** Whether the claim's node became usable. */
+export const isInitialized = ({ conditions }: NodeClaim): boolean =>
   conditions.some(({ type, status }) => type === 'Initialized' && status === 'True');
+
+/** The claim whose end this change shows, if its node had the time to become usable and did not. */
+export function endedInVain(
+  { before, after }: Extract<ClusterChange, { readonly kind: 'claim' }>,
+  clock: Pick<Clock, 'nowMs'>,
+): NodeClaim | undefined {
+  if (before === undefined || before.deletionMs !== undefined) return undefined;
+  if (after !== undefined && after.deletionMs === undefined) return undefined;
+  const isVain = !isInitialized(before) && clock.nowMs() - before.createdMs >= bootMsMax;
+  return isVain ? before : undefined;
+}
+
+/** The text of a pool as it is now: another after a change of the pool or its class. */
+export function poolTextOf(cluster: Cluster, identity: PoolIdentity): string {
+  const pool = cluster.pools.one('key', poolKey(identity));
+  const nodeClass =
+    pool === undefined ? undefined : cluster.nodeClasses.one('key', classKey(pool.classRef));
+  return [poolKey(identity), pool?.generation ?? '', nodeClass?.generation ?? ''].join(' ');
+}
 
 /**
  * The types of which a node of a pool never became usable. Without this, the same broken type would
@@ -72,8 +102,11 @@ export class VainTypes {
     return false;
   }
 
-  /** Those of these options whose types are not left out; all of them if none would be left. */
-  usable<T extends { readonly instanceType: string }>(
+  /**
+   * Those of these options whose types are not left out. All of them, if none would be left or if
+   * the cheapest that is left costs more than `dearerTimesMax` times as much.
+   */
+  usable<T extends { readonly instanceType: string; readonly priceMicrosPerHour: number }>(
     pool: PoolIdentity,
     options: readonly T[],
   ): readonly T[] {
@@ -85,24 +118,23 @@ export class VainTypes {
       return isLeftOut;
     };
     const left = options.filter((option) => !isOut(option));
-    return left.length === 0 || left.length === options.length ? options : left;
+    if (left.length === 0 || left.length === options.length) return options;
+    return leastPrice(left) > dearerTimesMax * leastPrice(options) ? options : left;
   }
 
   /** Takes a change of the cluster. */
   heard(change: ClusterChange): void {
-    if (change.kind !== 'claim' || change.before === undefined) return;
-    const { before, after } = change;
-    if (before.deletionMs !== undefined) return;
-    if (after === undefined || after.deletionMs !== undefined) this.#noteEnd(before);
+    if (change.kind !== 'claim') return;
+    const claim = endedInVain(change, this.#options.clock);
+    if (claim !== undefined) this.#noteEnd(claim);
   }
 
-  /** Notes the end of a claim that counts, if its node never became usable. */
+  /** Notes the end of a claim whose node never became usable, if it counts. */
   #noteEnd(claim: NodeClaim): void {
     const { clock, counts, onLeftOut } = this.#options;
     const nowMs = clock.nowMs();
     const instanceType = typeOf(claim);
-    if (instanceType === undefined || !counts(claim) || isInitialized(claim)) return;
-    if (nowMs - claim.createdMs < bootMsMax) return;
+    if (instanceType === undefined || !counts(claim)) return;
     const key = this.#keyOf(claim.pool, instanceType);
     for (const [other, failedMs] of this.#failedMs)
       if (nowMs - failedMs > forgetMs) this.#failedMs.delete(other);
@@ -120,12 +152,6 @@ export class VainTypes {
   }
 
   #keyOf(identity: PoolIdentity, instanceType: string): string {
-    const pool = this.#cluster.pools.one('key', poolKey(identity));
-    const nodeClass =
-      pool === undefined
-        ? undefined
-        : this.#cluster.nodeClasses.one('key', classKey(pool.classRef));
-    const generations = [pool?.generation ?? '', nodeClass?.generation ?? ''];
-    return [poolKey(identity), ...generations, instanceType].join(' ');
+    return `${poolTextOf(this.#cluster, identity)} ${instanceType}`;
   }
 }

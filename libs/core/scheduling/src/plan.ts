@@ -110,4 +110,6 @@ export type Violation = {
     | 'unknown-node';
   readonly where: string;
   readonly message: string;
+  /** The pod whose own demands break the rule. Absent: no single planned pod is at fault. */
+  readonly podUid?: string;
 };

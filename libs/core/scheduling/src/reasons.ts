@@ -57,6 +57,8 @@ export type ReasonCode =
   | 'requirement-mismatch'
   /** The pod asks for a label that no new node may promise. */
   | 'restricted-label'
+  /** The pod has more terms that a node must meet than planning reads. */
+  | 'too-many-terms'
   /** The pod selects nodes by a field that cannot be planned for. */
   | 'match-fields-unsupported'
   /** No type of the pool holds the pod beside its daemonsets. */
@@ -239,6 +241,8 @@ type AdmissionCode =
   | 'command-incomplete'
   /** Two nodes were bought for the pod and it runs on none. */
   | 'no-progress'
+  /** Nodes of several types of the pool never became usable, so it buys none for a while. */
+  | 'pool-held'
   /** The pod mounts volumes, and the objects that say where these may go are not all known yet. */
   | 'volumes-unknown'
   /** The API server did not take the claim or the promise. */

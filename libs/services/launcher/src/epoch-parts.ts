@@ -1,6 +1,6 @@
 import type { Channel } from '@dovetail/contracts';
 import { poolKey } from '@dovetail/core-api';
-import { ChurnGuard, type Cluster, VainTypes } from '@dovetail/core-cluster';
+import { ChurnGuard, type Cluster, VainPools, VainTypes } from '@dovetail/core-cluster';
 import type { Epoch } from '@dovetail/core-ports';
 import {
   aboutPool,
@@ -129,6 +129,7 @@ type SharedParts = EpochDeps & {
   readonly generation: () => string;
   readonly churn: ChurnGuard;
   readonly vainTypes: VainTypes;
+  readonly vainPools: VainPools;
   readonly health: RegistrationHealth;
   /** The checker on the mirror; rounds and placements share the nodes that it keeps. */
   readonly checker: Checker;
@@ -164,6 +165,7 @@ function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
     generation: () => feed.nextGeneration(),
     churn: new ChurnGuard(deps.cluster),
     vainTypes: vainTypesOf(deps, events),
+    vainPools: vainPoolsOf(deps, events),
     health: new RegistrationHealth(),
     checker: new Checker(deps.cluster, catalog, planOptionsOf(config)),
   };
@@ -180,6 +182,31 @@ function vainTypesOf({ cluster, clock, log }: EpochDeps, events: EventRecorder):
       const pool = cluster.pools.one('key', poolKey(leftOut.claim.pool));
       if (pool !== undefined)
         events.record({ about: aboutPool(pool), type: 'Warning', reason: 'TypeLeftOut', message });
+    },
+  });
+}
+
+/** Without this, a class whose nodes never join would have type after type bought for it. */
+function vainPoolsOf(
+  { cluster, clock, log, metrics }: EpochDeps,
+  events: EventRecorder,
+): VainPools {
+  return new VainPools(cluster, {
+    clock,
+    onHeld: ({ pool: identity, claim, types, untilMs = clock.nowMs() }) => {
+      const key = poolKey(identity);
+      const seconds = Math.ceil((untilMs - clock.nowMs()) / 1_000);
+      const message = `no node of ${key} became usable, of ${types.join(', ')}; it gets no further one for ${String(seconds)} s, then one at a time`;
+      metrics.count('dovetail_pool_holds_total', { pool: key });
+      log.warn('pool-held', message, {
+        pool: key,
+        types: types.join(' '),
+        claim: claim.name,
+        seconds,
+      });
+      const pool = cluster.pools.one('key', key);
+      if (pool !== undefined)
+        events.record({ about: aboutPool(pool), type: 'Warning', reason: 'PoolHeld', message });
     },
   });
 }

@@ -79,6 +79,7 @@ export class LauncherEpoch {
     const endChurn = this.#deps.cluster.subscribe((change) => {
       parts.churn.heard(change);
       parts.vainTypes.heard(change);
+      parts.vainPools.heard(change);
     });
     // A loop that ends or fails ends the others.
     const loops = this.#loops(parts, stop).map((loop) => loop.finally(() => stop.abort()));

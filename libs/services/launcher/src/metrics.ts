@@ -33,6 +33,16 @@ export const launcherMetrics: MetricDefinitions = {
     help: 'Bins judged, by outcome and, for refusals, the first reason code',
     known: [{ outcome: 'admitted', code: '' }],
   },
+  dovetail_pool_holds_total: {
+    kind: 'counter',
+    labels: ['pool'],
+    help: 'Times that a pool was held because nodes of several types never became usable',
+  },
+  dovetail_pods_planned_alone_total: {
+    kind: 'counter',
+    labels: ['rule'],
+    help: 'Times that a pod was held because the checker refused bins for it again, by the rule',
+  },
   dovetail_pods_held_total: {
     kind: 'counter',
     help: 'Times that a pod got no further node, because those that were bought for it did not run it',

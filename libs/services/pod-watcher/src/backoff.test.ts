@@ -13,6 +13,7 @@ function comesBack(
   const backoff = new Backoff({
     refused: { firstMs: 20, mostMs: 5_000 },
     unplaced: { firstMs: 5_000, mostMs: 300_000 },
+    alone: { firstMs: 60_000, mostMs: 3_600_000 },
   });
   const back: Record<string, number> = {};
   for (let nowMs = 0; nowMs <= 10_000; nowMs += 10) {

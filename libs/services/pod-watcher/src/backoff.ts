@@ -13,26 +13,33 @@ const unplacedRestMs = 500;
  */
 const togetherMsMax = 1_500;
 
+/**
+ * How a pod failed: its bin was refused, it fits nowhere, or the checker refused bins for this pod
+ * again and again, so that it is planned alone.
+ */
+type Failure = 'refused' | 'unplaced' | 'alone';
+
 type Entry = {
   readonly failures: number;
   readonly sinceMs: number;
   readonly untilMs: number;
-  readonly why: 'refused' | 'unplaced';
+  readonly why: Failure;
 };
 
 /**
  * Decides when pods that were refused or could not be placed are tried again. A refused pod comes
  * back at once, because the next round sees the cause of its refusal. An unplaced pod waits longer
- * each time, until something changes that could help.
+ * each time, until something changes that could help. A pod that is planned alone waits for
+ * minutes, whatever changes.
  */
 export class Backoff {
   readonly #entries = new Map<string, Entry>();
   #helpedMs = Number.NEGATIVE_INFINITY;
   /** Pods that would come back between these times come back at the later one. */
   #together = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.NEGATIVE_INFINITY };
-  readonly #policy: { readonly refused: BackoffPolicy; readonly unplaced: BackoffPolicy };
+  readonly #policy: Readonly<Record<Failure, BackoffPolicy>>;
 
-  constructor(policy: { readonly refused: BackoffPolicy; readonly unplaced: BackoffPolicy }) {
+  constructor(policy: Readonly<Record<Failure, BackoffPolicy>>) {
     this.#policy = policy;
   }
 
@@ -45,19 +52,15 @@ export class Backoff {
       this.#entries.delete(verdict.podUid);
       return;
     }
+    const why = isRefusedForItself(verdict) ? 'alone' : verdict.outcome;
     const before = this.#entries.get(verdict.podUid);
-    const failures = before?.why === verdict.outcome ? before.failures + 1 : 1;
-    const { firstMs, mostMs } = this.#policy[verdict.outcome];
+    const failures = before?.why === why ? before.failures + 1 : 1;
+    const { firstMs, mostMs } = this.#policy[why];
     const waitMs =
-      verdict.outcome === 'unplaced' && cutMs <= this.#helpedMs
+      why === 'unplaced' && cutMs <= this.#helpedMs
         ? unplacedRestMs
         : Math.min(mostMs, firstMs * 2 ** (failures - 1));
-    this.#entries.set(verdict.podUid, {
-      failures,
-      why: verdict.outcome,
-      sinceMs: nowMs,
-      untilMs: nowMs + waitMs,
-    });
+    this.#entries.set(verdict.podUid, { failures, why, sinceMs: nowMs, untilMs: nowMs + waitMs });
     if (waitMs === unplacedRestMs) this.#comeTogether(nowMs + waitMs, nowMs);
   }
 
@@ -72,6 +75,11 @@ export class Backoff {
     const together = this.#together;
     const isPutOff = why === 'unplaced' && untilMs > together.fromMs && untilMs < together.untilMs;
     return isPutOff ? together.untilMs : untilMs;
+  }
+
+  /** Whether the pod is planned without others. */
+  isAlone(podUid: string): boolean {
+    return this.#entries.get(podUid)?.why === 'alone';
   }
 
   /** Whether the pod still waits. */
@@ -110,3 +118,8 @@ export class Backoff {
     return next;
   }
 }
+
+/** Whether the launcher holds the pod because the checker refused bins for it. */
+const isRefusedForItself = ({ outcome, podUid, reasons }: Verdict): boolean =>
+  outcome === 'unplaced' &&
+  reasons.some(({ code, values }) => code === 'constraint-broken' && values['podUid'] === podUid);

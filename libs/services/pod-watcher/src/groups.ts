@@ -2,38 +2,36 @@ import { type Pool, poolKey, poolLabelOf } from '@dovetail/core-api';
 import {
   firstUntolerated,
   isCompatible,
+  type Namespace,
   type Pod,
   type Requirements,
   requirementsFromLabels,
   requirementsOf,
 } from '@dovetail/core-kube-model';
 
+import { TiedNamespaces } from './tied-namespaces.js';
+
 /**
  * Cuts pods into groups that can be planned side by side. Pods that could use the same pool belong
- * together. So do pods of a namespace in which spread or affinity ties pods to each other. The
- * result is deterministic, and names are stable while the pools are.
+ * together. So do pods of namespaces in which required spread or affinity ties pods to each other.
+ * A preference ties no pods. The result is deterministic, and names are stable while the pools are.
  */
 export function groupsOf(
   pods: readonly Pod[],
   pools: readonly Pool[],
+  namespaces: readonly Namespace[] = [],
 ): ReadonlyMap<string, readonly Pod[]> {
   const sides = pools
     .filter((pool) => pool.deletionMs === undefined && pool.replicas === undefined)
     .map((pool) => ({ pool, requirements: poolSide(pool) }));
   const joined = new Joined();
   const keys = new Map<string, readonly string[]>();
-  const tied = tiedNamespaces(pods);
+  const tied = new TiedNamespaces(pods, namespaces);
+  for (const [one, other] of tied.pairs) joined.join(namespaceKey(one), namespaceKey(other));
   const memo = new Map<string, readonly string[]>();
   for (const pod of pods) {
     const usable = usablePools(pod, sides, memo);
-    const own = [
-      ...usable,
-      ...(tied.everywhere
-        ? ['*']
-        : tied.namespaces.has(pod.namespace)
-          ? [`namespace ${pod.namespace}`]
-          : []),
-    ];
+    const own = tied.has(pod.namespace) ? [...usable, namespaceKey(pod.namespace)] : usable;
     keys.set(pod.uid, own);
     for (const key of own) joined.join(own[0] ?? key, key);
   }
@@ -47,6 +45,8 @@ export function groupsOf(
   }
   return groups;
 }
+
+const namespaceKey = (name: string): string => `namespace ${name}`;
 
 type Side = { readonly pool: Pool; readonly requirements: Requirements };
 
@@ -71,23 +71,39 @@ function selectionOf(pod: Pod): string {
   return known;
 }
 
+/** The pools that a pod could use, as far as these pools were asked. */
+type Answer = { readonly asked: readonly Pool[]; readonly usable: readonly string[] };
+
+// Only a change of a pool makes another answer, and a pod may have thousands of alternatives.
+const answers = new WeakMap<Pod, Answer>();
+
 function usablePools(
   pod: Pod,
   sides: readonly Side[],
   memo: Map<string, readonly string[]>,
 ): readonly string[] {
+  const last = answers.get(pod);
+  if (
+    last?.asked.length === sides.length &&
+    sides.every(({ pool }, index) => last.asked[index] === pool)
+  )
+    return last.usable;
   const key = selectionOf(pod);
-  const known = memo.get(key);
-  if (known !== undefined) return known;
-  const usable = sides
+  const usable = memo.get(key) ?? askedPools(pod, sides);
+  memo.set(key, usable);
+  answers.set(pod, { asked: sides.map(({ pool }) => pool), usable });
+  return usable;
+}
+
+function askedPools(pod: Pod, sides: readonly Side[]): readonly string[] {
+  const alternatives = alternativesOf(pod);
+  return sides
     .filter(
       ({ pool, requirements }) =>
         firstUntolerated(pool.taints, pod.tolerations) === undefined &&
-        alternativesOf(pod).some((wanted) => isCompatible(requirements, wanted, openKeys)),
+        alternatives.some((wanted) => isCompatible(requirements, wanted, openKeys)),
     )
     .map(({ pool }) => poolKey(pool.identity));
-  memo.set(key, usable);
-  return usable;
 }
 
 /**
@@ -107,29 +123,6 @@ function alternativesOf(pod: Pod): readonly Requirements[] {
   const terms = pod.requiredNodeAffinity ?? [];
   if (terms.length === 0) return [selector];
   return terms.map((term) => new Map([...selector, ...requirementsOf(term.matchExpressions)]));
-}
-
-function tiedNamespaces(pods: readonly Pod[]): {
-  readonly namespaces: ReadonlySet<string>;
-  readonly everywhere: boolean;
-} {
-  const namespaces = new Set<string>();
-  let everywhere = false;
-  for (const pod of pods) {
-    const terms = [
-      ...pod.requiredPodAffinity,
-      ...pod.requiredPodAntiAffinity,
-      ...pod.preferredPodAffinity.map((each) => each.term),
-      ...pod.preferredPodAntiAffinity.map((each) => each.term),
-    ];
-    if (terms.length + pod.topologySpread.length > 0) namespaces.add(pod.namespace);
-    everywhere ||= terms.some(
-      (term) =>
-        term.namespaceSelector !== undefined ||
-        term.namespaces.some((name) => name !== pod.namespace),
-    );
-  }
-  return { namespaces, everywhere };
 }
 
 /** Disjoint sets of keys. */

@@ -1,6 +1,12 @@
 import type { PodPromise, StateValue, Verdict } from '@dovetail/contracts';
 import { annotations, parsePromise, type Pool } from '@dovetail/core-api';
-import { compareText, isActive, type Owner, type Pod } from '@dovetail/core-kube-model';
+import {
+  compareText,
+  isActive,
+  type Namespace,
+  type Owner,
+  type Pod,
+} from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
 
 import { Backoff } from './backoff.js';
@@ -21,6 +27,7 @@ export class Pending {
   readonly #waiting = new Waiting();
   readonly #ownedPods = new Map<string, Set<string>>();
   readonly #pools = new Map<string, Pool>();
+  readonly #namespaces = new Map<string, Namespace>();
   readonly #owners = new Map<string, number>();
   readonly #nodes = new Set<string>();
   readonly #promises = new Promises((uid) => this.#nodes.has(uid));
@@ -29,6 +36,8 @@ export class Pending {
   readonly backoff = new Backoff({
     refused: { firstMs: 20, mostMs: 5_000 },
     unplaced: { firstMs: 5_000, mostMs: 300_000 },
+    // Each try costs a plan, and only a change of the pod or of a release can help.
+    alone: { firstMs: 60_000, mostMs: 3_600_000 },
   });
 
   /** Takes in an object. Returns true if it could help unplaced pods. */
@@ -46,6 +55,7 @@ export class Pending {
       );
     if (state.kind === 'claim' || state.kind === 'node') this.#holders.add(uid);
     if (state.kind === 'node') this.#nodes.add(uid);
+    if (state.kind === 'namespace') this.#namespaces.set(uid, state.value);
     if (state.kind === 'pool') return this.#setPool(uid, state.value);
     return state.kind === 'nodeclass' || state.kind === 'storageclass' || state.kind === 'pvc';
   }
@@ -73,6 +83,7 @@ export class Pending {
     this.backoff.forget(uid);
     this.#promises.forget(uid);
     this.#nodes.delete(uid);
+    this.#namespaces.delete(uid);
     const room = this.#holders.delete(uid);
     return this.#pools.delete(uid) || room || pod?.nodeName !== undefined;
   }
@@ -124,10 +135,13 @@ export class Pending {
       .inNeed()
       .filter(({ uid }) => !this.#promises.has(uid, nowMs) && !this.backoff.waits(uid, nowMs))
       .filter(isPlannable);
-    return groupsOf(
-      wanted.toSorted((a, b) => compareText(a.uid, b.uid)),
-      [...this.#pools.values()],
-    );
+    const sorted = wanted.toSorted((a, b) => compareText(a.uid, b.uid));
+    const isAlone = ({ uid }: Pod): boolean => this.backoff.isAlone(uid);
+    const [alone, together] = [sorted.filter(isAlone), sorted.filter((pod) => !isAlone(pod))];
+    return new Map([
+      ...groupsOf(together, [...this.#pools.values()], [...this.#namespaces.values()]),
+      ...alone.map((pod) => [`pod ${pod.uid}`, [pod]] as const),
+    ]);
   }
 
   /**

@@ -42,6 +42,30 @@ describe('verdicts', () => {
     expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
   });
 
+  test('a pod that the checker refuses for itself is planned alone after a minute, and later each time', async () => {
+    await ready();
+    const [hostile, other] = [await stage.pod('a'), await stage.pod('b')];
+    await stage.advance(60);
+    const refused = {
+      reasons: [{ code: 'constraint-broken', message: '', values: { podUid: hostile } }],
+    } as const;
+    await stage.verdict(hostile, 'unplaced', { planId: 'p1', ...refused });
+    await stage.verdict(other, 'refused', { planId: 'p1', ...refused });
+    await stage.advance(100);
+    expect(stage.batches.slice(1).map((batch) => batch.podUids)).toEqual([[other]]);
+    await stage.pool('red', {});
+    await stage.advance(65_000);
+    const later = stage.batches.slice(2).filter(({ podUids }) => podUids.includes(hostile));
+    expect(later.map(({ group, podUids }) => [group, podUids])).toEqual([
+      [`pod ${hostile}`, [hostile]],
+    ]);
+    await stage.verdict(hostile, 'unplaced', { planId: 'p2', ...refused });
+    const before = stage.batches.length;
+    await stage.advance(110_000);
+    const again = stage.batches.slice(before).filter(({ podUids }) => podUids.includes(hostile));
+    expect(again).toEqual([]);
+  });
+
   test('a verdict that is told again says nothing new', async () => {
     await ready();
     const uid = await stage.pod('a');

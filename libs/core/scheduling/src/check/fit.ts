@@ -9,7 +9,6 @@ import {
   describeTaint,
   firstUntolerated,
   fits,
-  type HostPort,
   type Pod,
   requirementsOf,
   subtractResources,
@@ -29,12 +28,14 @@ import {
   type Variant,
 } from './hosts.js';
 import { otherForms } from './new-hosts.js';
+import { TakenPorts } from './taken-ports.js';
 import { volumeViolations } from './volumes.js';
 
-const broken = (code: Violation['code'], host: Host, message: string): Violation => ({
+const broken = (code: Violation['code'], host: Host, message: string, pod?: Pod): Violation => ({
   code,
   where: host.name,
   message,
+  ...(pod === undefined ? {} : { podUid: pod.uid }),
 });
 
 /** Labels that a node has only once it is ready. Daemonsets may wait for them. */
@@ -47,23 +48,25 @@ function daemonRuns(daemon: DaemonSet, variant: Variant, taints: readonly Taint[
   );
 }
 
-const wildcards = new Set(['', '0.0.0.0', '::']);
-const portsCollide = (a: HostPort, b: HostPort): boolean =>
-  a.port === b.port &&
-  a.protocol === b.protocol &&
-  (a.ip === b.ip || wildcards.has(a.ip) || wildcards.has(b.ip));
-
 function portViolations(host: Host, daemons: readonly Pod[]): readonly Violation[] {
-  const taken: HostPort[] = [...host.running, ...daemons].flatMap((pod) => [...pod.hostPorts]);
+  const wanting = host.planned.filter(({ hostPorts }) => hostPorts.length > 0);
+  if (wanting.length === 0) return [];
+  const taken = new TakenPorts();
+  for (const pod of [...host.running, ...daemons]) taken.add(pod);
   const violations: Violation[] = [];
-  for (const pod of host.planned) {
+  for (const pod of wanting) {
     for (const port of pod.hostPorts) {
-      if (taken.some((other) => portsCollide(port, other)))
+      if (taken.collides(port))
         violations.push(
-          broken('host-port', host, `pod ${pod.uid} wants host port ${port.port}, which is taken`),
+          broken(
+            'host-port',
+            host,
+            `pod ${pod.uid} wants host port ${port.port}, which is taken`,
+            pod,
+          ),
         );
     }
-    taken.push(...pod.hostPorts);
+    taken.add(pod);
   }
   return violations;
 }
@@ -78,6 +81,7 @@ function podViolations(host: Host): readonly Violation[] {
           'taint-not-tolerated',
           host,
           `pod ${pod.uid} does not tolerate ${describeTaint(taint)}`,
+          pod,
         ),
       );
     const refused = firstRefused(pod, host);
@@ -87,6 +91,7 @@ function podViolations(host: Host): readonly Violation[] {
           'requirement-mismatch',
           host,
           `pod ${pod.uid} does not accept the labels of ${refused.option?.type.name ?? host.name}`,
+          pod,
         ),
       );
     return found;

@@ -19,12 +19,22 @@ type Counted = { readonly domainOf: (host: Host) => string | undefined; readonly
  * Returns the parts of a pod that decide which nodes its constraint counts (node inclusion
  * policies).
  */
-const filterOf = (pod: Pod, constraint: TopologySpreadConstraint): readonly unknown[] => [
-  constraint.nodeAffinityPolicy === 'Honor'
-    ? [pod.nodeSelector, pod.requiredNodeAffinity ?? null]
-    : null,
-  constraint.nodeTaintsPolicy === 'Honor' ? pod.tolerations : null,
-];
+const filterOf = (
+  pod: Pod,
+  { nodeAffinityPolicy, nodeTaintsPolicy }: TopologySpreadConstraint,
+): readonly string[] => {
+  const [affinity, tolerations] = filterTexts(pod);
+  return [
+    nodeAffinityPolicy === 'Honor' ? (affinity ?? '') : '',
+    nodeTaintsPolicy === 'Honor' ? (tolerations ?? '') : '',
+  ];
+};
+
+// A pod may have thousands of constraints, and each of them reads these parts whole.
+const filterTexts = ruleTexts((pod) => [
+  textOf([pod.nodeSelector, pod.requiredNodeAffinity ?? null]),
+  textOf(pod.tolerations),
+]);
 
 /** The texts that identify a pod's spread rules: the constraint, and the nodes that it counts. */
 const spreadTexts = ruleTexts((pod) =>
@@ -156,7 +166,8 @@ export function spreadViolations(world: Topology): readonly Violation[] {
         const text = spreadTexts(pod)[index] ?? '';
         if (constraint.whenUnsatisfiable !== 'DoNotSchedule' || seen.has(text)) continue;
         seen.add(text);
-        found.push(...skewAt(host, spreads.get(text) ?? judge(pod, constraint, text)));
+        const spread = spreads.get(text) ?? judge(pod, constraint, text);
+        found.push(...skewAt(host, spread).map((one) => ({ ...one, podUid: pod.uid })));
       }
     }
   }

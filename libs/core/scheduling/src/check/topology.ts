@@ -182,6 +182,7 @@ export function affinityViolations({ asked, matching, snapshot }: Topology): rea
             code: 'pod-affinity',
             where: host.name,
             message: `pod ${pod.uid} shares no ${term.topologyKey} with a pod that its affinity requires`,
+            podUid: pod.uid,
           });
       }
     }
@@ -253,7 +254,10 @@ function ownClashes({ asked, planned, matching, snapshot }: Topology): readonly 
         (other) => other.pod.uid !== pod.uid && (judged.has(host) || judged.has(other.host)),
       );
       if (clash !== undefined)
-        found.push(clashOf(clash.planned ? clash.host : host, pod, term, clash.pod));
+        found.push({
+          ...clashOf(clash.planned ? clash.host : host, pod, term, clash.pod),
+          podUid: pod.uid,
+        });
     }
   }
   return found;

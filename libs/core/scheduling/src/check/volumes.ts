@@ -129,6 +129,7 @@ export function volumeViolations(host: Host, snapshot: Surroundings): readonly V
           code: 'volume',
           where: host.name,
           message: `claim ${facts.id} of pod ${pod.uid} ${facts.problem}`,
+          podUid: pod.uid,
         });
       else if (
         host.blueprint.firstFailing(
@@ -140,6 +141,7 @@ export function volumeViolations(host: Host, snapshot: Surroundings): readonly V
           code: 'volume',
           where: host.name,
           message: `volume of claim ${facts.id} is not reachable from every option`,
+          podUid: pod.uid,
         });
     }
   }

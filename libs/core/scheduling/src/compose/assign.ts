@@ -8,6 +8,7 @@ import { openableOf } from '../rooms/pinned-items.js';
 import { rolesOf } from '../topology/roles.js';
 import type { World } from '../world/world.js';
 import { fillRooms, isPlain } from './fill-rooms.js';
+import { nextLevel } from './next-level.js';
 import { ExistingNodes } from './place-on-existing.js';
 
 /**
@@ -73,7 +74,12 @@ function assignClass(
   const { cls, preference } = what;
   let placed = 0;
   const count = numberAt(assignment.left, cls.index);
-  for (let level = 0; level < cls.levels.length && placed < count; level += 1) {
+  const { options } = engine.world;
+  for (
+    let level = 0;
+    level < cls.levels.length && placed < count;
+    level = nextLevel(cls, level, options)
+  ) {
     // A class that waits for host mates at some level must not skip that level. Its remaining pods
     // are placed in sequence later.
     if (rolesOf(cls, at(cls.levels, level)).needsHostMates) break;

@@ -8,6 +8,7 @@ import { candidatesOf } from '../rooms/pinned-items.js';
 import { rolesOf } from '../topology/roles.js';
 import type { World } from '../world/world.js';
 import { type Choosing, NewNodes } from './new-nodes.js';
+import { nextLevel } from './next-level.js';
 import { ExistingNodes } from './place-on-existing.js';
 
 /** A complete set of decisions: the bins with their contents, and the pods without a place. */
@@ -62,7 +63,12 @@ function placeClass(
   const { cls, count, joining, preferences, random } = what;
   let placed = 0;
   const first = preferences === 'tried' ? 0 : cls.levels.length - 1;
-  for (let level = first; level < cls.levels.length && placed < count; level += 1)
+  const { options } = engine.world;
+  for (
+    let level = first;
+    level < cls.levels.length && placed < count;
+    level = nextLevel(cls, level, options)
+  )
     placed += placeAtLevel(engine, table, { cls, level, joining, random, count: count - placed });
   return placed;
 }

@@ -14,8 +14,9 @@ import { type Dimensions, vectorOf } from './dimensions.js';
 import { type EqualPods, equalPods, listText, recordText } from './equal-pods.js';
 import { type Group, groupSelects, type GroupTable } from './groups.js';
 import { type Demands, levelsOf, usableTerms } from './levels.js';
-import { selectionText, type SelectorKeys } from './selection.js';
+import { selectedLabels, selectionText, type SelectorKeys } from './selection.js';
 import type { Shape, ShapeTable } from './shapes.js';
+import { tooManyTerms } from './too-many-terms.js';
 import { type Attachment, type VolumeDemand, volumeDemandOf, type VolumeIndex } from './volumes.js';
 
 /** The demands of a class at one level of relaxation. */
@@ -135,16 +136,13 @@ type Draft = Pick<PodClass, 'levels' | 'attachments' | 'refusal'> & {
 };
 
 function draftOf(pod: Pod, tables: ClassTables): Draft {
+  const none = { pod, levels: [], attachments: [], selectedBy: [] };
+  const tooMany = tooManyTerms(pod);
+  if (tooMany !== undefined) return { ...none, refusal: tooMany };
   const demand = volumeDemandOf(pod, tables.volumes);
   const refusal = refusalOf(pod, demand, tables.takenClaim(pod));
   if (refusal !== undefined || 'code' in demand)
-    return {
-      pod,
-      levels: [],
-      attachments: [],
-      selectedBy: [],
-      ...(refusal === undefined ? {} : { refusal }),
-    };
+    return { ...none, ...(refusal === undefined ? {} : { refusal }) };
   const levels = levelsOf(pod, {
     preferences: tables.preferences,
     taintPreferences: tables.taintPreferences,
@@ -265,8 +263,8 @@ export class Selections {
     const text = selectionText(pod, this.#tables.selection);
     const known = this.#known.get(text);
     if (known !== undefined) return known;
-    const candidates = this.#tables.selection.keys
-      .flatMap((key) => this.#byLabel.get(`${key}=${pod.labels[key] ?? ''}`) ?? [])
+    const candidates = selectedLabels(pod, this.#tables.selection)
+      .flatMap(([key, value]) => this.#byLabel.get(`${key}=${value}`) ?? [])
       .concat(this.#others);
     const groups = [...new Set(candidates)]
       .filter((group) => groupSelects(group, pod))

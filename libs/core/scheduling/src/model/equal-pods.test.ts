@@ -6,7 +6,7 @@ import { equalPods, type Reading } from './equal-pods.js';
 
 const reading: Reading = {
   names: ['cpu', 'memory'],
-  selection: { any: false, keys: [] },
+  selection: { any: false, keys: new Set() },
   claims: new Set<string>(),
   takenClaim: () => undefined,
 };
@@ -64,7 +64,7 @@ describe('pods are equal when they are in everything that planning reads', () =>
       podOf('b', { labels: { app: 'api' } }),
       podOf('c', { labels: { app: 'web' }, namespace: 'other' }),
     ];
-    expect(listsOf(pods, { selection: { any: true, keys: ['app'] } })).toEqual([
+    expect(listsOf(pods, { selection: { any: true, keys: new Set(['app']) } })).toEqual([
       ['a'],
       ['b'],
       ['c'],

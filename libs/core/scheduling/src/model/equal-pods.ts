@@ -2,6 +2,7 @@ import type { Pod } from '@dovetail/core-kube-model';
 
 import { ByAmounts } from './amounts.js';
 import { selectionText, type SelectorKeys } from './selection.js';
+import { tooManyTerms } from './too-many-terms.js';
 
 /** Pods that are equal in everything that planning reads. */
 export type EqualPods = {
@@ -84,7 +85,9 @@ function demandsText(pod: Pod, reading: Reading): string {
     said('v', volumesText(pod, reading)) +
     said('o', reading.takenClaim(pod) ?? '') +
     said('c', pod.resourceClaims.join(',')) +
-    said('g', pod.schedulingGates.join(','))
+    said('g', pod.schedulingGates.join(',')) +
+    // The resources of such a pod are not among the names.
+    said('m', tooManyTerms(pod)?.message ?? '')
   );
 }
 

@@ -74,35 +74,53 @@ export function namespacesOf(
   return new Set([...term.namespaces, ...selected.map((one) => one.name)]);
 }
 
+// Each spread of a plan asks for those of every pod.
+const alternatives = new WeakMap<Pod, readonly Requirements[]>();
+
 /** Returns what a pod requires of a node's labels, as alternatives (OR); never none. */
 export function alternativesOf(pod: Pod): readonly Requirements[] {
+  const known = alternatives.get(pod);
+  if (known !== undefined) return known;
   const base = requirementsFromSelector(pod.nodeSelector);
   const terms = usableTerms(pod);
-  return terms.length === 0
-    ? [base]
-    : terms.map((term) => intersectRequirements(base, requirementsOf(term.matchExpressions)));
+  const made =
+    terms.length === 0
+      ? [base]
+      : terms.map((term) => intersectRequirements(base, requirementsOf(term.matchExpressions)));
+  alternatives.set(pod, made);
+  return made;
 }
+
+type NamedFilter = { readonly filter: NodeFilter; readonly text: string };
+
+// A pod may have as many constraints as alternatives, and each constraint reads all of these.
+const filters = new WeakMap<Pod, Map<string, NamedFilter>>();
 
 function filterOf(
   pod: Pod,
-  constraint: TopologySpreadConstraint,
-): { readonly filter: NodeFilter; readonly text: string } {
-  const honorsAffinity = constraint.nodeAffinityPolicy === 'Honor';
-  const honorsTaints = constraint.nodeTaintsPolicy === 'Honor';
+  { nodeAffinityPolicy, nodeTaintsPolicy }: TopologySpreadConstraint,
+): NamedFilter {
+  const mine = filters.get(pod) ?? new Map<string, NamedFilter>();
+  filters.set(pod, mine);
+  const name = `${nodeAffinityPolicy} ${nodeTaintsPolicy}`;
+  const known = mine.get(name);
+  if (known !== undefined) return known;
   const selecting =
-    honorsAffinity &&
+    nodeAffinityPolicy === 'Honor' &&
     (Object.keys(pod.nodeSelector).length > 0 || pod.requiredNodeAffinity !== undefined);
-  const terms = usableTerms(pod);
-  const alternatives = alternativesOf(pod);
-  return {
+  const tolerating = nodeTaintsPolicy === 'Honor';
+  const made = {
     filter: {
-      ...(selecting ? { alternatives } : {}),
-      ...(honorsTaints ? { tolerations: pod.tolerations } : {}),
+      ...(selecting ? { alternatives: alternativesOf(pod) } : {}),
+      ...(tolerating ? { tolerations: pod.tolerations } : {}),
     },
     text:
-      (selecting ? JSON.stringify([Object.entries(pod.nodeSelector).sort(), terms]) : '') +
-      (honorsTaints ? JSON.stringify(pod.tolerations) : ''),
+      (selecting
+        ? JSON.stringify([Object.entries(pod.nodeSelector).sort(), usableTerms(pod)])
+        : '') + (tolerating ? JSON.stringify(pod.tolerations) : ''),
   };
+  mine.set(name, made);
+  return made;
 }
 
 /**

@@ -109,7 +109,7 @@ describe('the levels of a pod', () => {
       expect(required).toEqual({ affinity: 1, antiAffinity: 1 });
   });
 
-  test('are one more than there are things to give up', () =>
+  test('are one more than there are things to give up, if these are few', () =>
     fc.assert(
       fc.property(
         fc.array(fc.nat(3), { minLength: 5, maxLength: 5 }),

@@ -6,6 +6,8 @@ import type {
   Weighted,
 } from '@dovetail/core-kube-model';
 
+import { termsMax } from './too-many-terms.js';
+
 /**
  * The demands of a pod at one level of relaxation. Level 0 has every preference; the last level has
  * none.
@@ -34,11 +36,24 @@ type Draft = {
   toleratesPreferred: boolean;
 };
 
+/** The preferences of a kind that planning reads of one pod, heaviest first. */
+export const preferencesMax = termsMax;
+
+/**
+ * Up to as many preferences are given up one by one. Of more, half goes at once, so that a pod has
+ * few levels and all of them together are as long as a few lists.
+ */
+const singlyMax = 16;
+
 const heaviestFirst = <T>(weighted: readonly Weighted<T>[]): readonly T[] =>
   weighted
     .map((entry, index) => ({ entry, index }))
     .sort((a, b) => b.entry.weight - a.entry.weight || a.index - b.index)
+    .slice(0, preferencesMax)
     .map(({ entry }) => entry.term);
+
+const fewer = <T>(preferences: readonly T[]): readonly T[] =>
+  preferences.slice(preferences.length > singlyMax ? Math.ceil(preferences.length / 2) : 1);
 
 /**
  * Returns the terms of required node affinity that can match. A term without expressions matches no
@@ -52,10 +67,10 @@ export const usableTerms = (pod: Pod): readonly NodeSelectorTerm[] =>
 /** Returns the next step of Karpenter's relaxation; undefined if nothing is left to give up. */
 function relaxed(draft: Draft, taintPreferences: boolean): Draft | undefined {
   if (draft.terms.length > 1) return { ...draft, terms: draft.terms.slice(1) };
-  if (draft.affinity.length > 0) return { ...draft, affinity: draft.affinity.slice(1) };
-  if (draft.anti.length > 0) return { ...draft, anti: draft.anti.slice(1) };
-  if (draft.preferred.length > 0) return { ...draft, preferred: draft.preferred.slice(1) };
-  if (draft.softSpread.length > 0) return { ...draft, softSpread: draft.softSpread.slice(1) };
+  if (draft.affinity.length > 0) return { ...draft, affinity: fewer(draft.affinity) };
+  if (draft.anti.length > 0) return { ...draft, anti: fewer(draft.anti) };
+  if (draft.preferred.length > 0) return { ...draft, preferred: fewer(draft.preferred) };
+  if (draft.softSpread.length > 0) return { ...draft, softSpread: fewer(draft.softSpread) };
   if (taintPreferences && !draft.toleratesPreferred) return { ...draft, toleratesPreferred: true };
   return undefined;
 }
@@ -84,7 +99,8 @@ function demandsOf(pod: Pod, draft: Draft): Demands {
  * Returns the levels of a pod, strictest first, in Karpenter's order of relaxation. First go the
  * alternatives of required node affinity. Next go preferred pod affinity, pod anti-affinity and
  * node affinity, heaviest first each. Then goes ScheduleAnyway spread. Last go taints with
- * PreferNoSchedule if some pool has one.
+ * PreferNoSchedule if some pool has one. Unlike in Karpenter, a pod with many preferences of a kind
+ * gives up half of them at once, and of more than `preferencesMax` the lightest do not count.
  */
 export function levelsOf(
   pod: Pod,
@@ -97,7 +113,9 @@ export function levelsOf(
     anti: respect ? heaviestFirst(pod.preferredPodAntiAffinity) : [],
     preferred: respect ? heaviestFirst(pod.preferredNodeAffinity) : [],
     softSpread: respect
-      ? pod.topologySpread.filter((one) => one.whenUnsatisfiable === 'ScheduleAnyway')
+      ? pod.topologySpread
+          .filter((one) => one.whenUnsatisfiable === 'ScheduleAnyway')
+          .slice(0, preferencesMax)
       : [],
     toleratesPreferred: !policy.taintPreferences,
   };

@@ -33,7 +33,10 @@ describe('labels that selectors ask about', () => {
     ],
     ['a selector that is absent: no label, but namespaces', { topologySpread: [spread()] }, []],
   ])('by a pod to place, in %s', (_what, over, keys) => {
-    expect(selectorKeysOf([podOf('p', over)], snapshotOf())).toEqual({ any: true, keys });
+    expect(selectorKeysOf([podOf('p', over)], snapshotOf())).toEqual({
+      any: true,
+      keys: new Set(keys),
+    });
   });
 
   test.each<[string, Partial<Pod>]>([
@@ -43,7 +46,7 @@ describe('labels that selectors ask about', () => {
     ['no rule', {}],
   ])('by a pod that runs with %s are none: nothing keeps to it any more', (_what, over) => {
     const snapshot = snapshotOf({ nodes: [nodeOf('n', { pods: [podOf('run', over)] })] });
-    expect(selectorKeysOf([podOf('p')], snapshot)).toEqual({ any: false, keys: [] });
+    expect(selectorKeysOf([podOf('p')], snapshot)).toEqual({ any: false, keys: new Set() });
   });
 
   test.each(['pods', 'promisedPods'] as const)(
@@ -51,17 +54,17 @@ describe('labels that selectors ask about', () => {
     (list) => {
       const running = podOf('run', { requiredPodAntiAffinity: [term('a')] });
       const snapshot = snapshotOf({ nodes: [nodeOf('n', { [list]: [running] })] });
-      expect(selectorKeysOf([], snapshot)).toEqual({ any: true, keys: ['a'] });
+      expect(selectorKeysOf([], snapshot)).toEqual({ any: true, keys: new Set(['a']) });
     },
   );
 });
 
 describe('the text that selectors see of a pod', () => {
   const textOf = (over: Partial<Pod>, keys: readonly string[] = ['app', 'tier']): string =>
-    selectionText(podOf('p', over), { any: true, keys });
+    selectionText(podOf('p', over), { any: true, keys: new Set(keys) });
 
   test('is the same without any selector, whatever the pod', () => {
-    const none = { any: false, keys: [] };
+    const none = { any: false, keys: new Set<string>() };
     expect(selectionText(podOf('a', { namespace: 'x', labels: { app: 'a' } }), none)).toBe(
       selectionText(podOf('b'), none),
     );
@@ -74,6 +77,11 @@ describe('the text that selectors see of a pod', () => {
   test.each<[string, Partial<Pod>, Partial<Pod>]>([
     ['namespaces', { namespace: 'x' }, { namespace: 'y' }],
     ['values', { labels: { app: 'a' } }, { labels: { app: 'b' } }],
+    [
+      'two labels in one order, and one of both',
+      { labels: { tier: 'a', app: 'b' } },
+      { labels: { app: 'b' } },
+    ],
     ['an empty value and none', { labels: { app: '' } }, {}],
     ['the same value of two labels', { labels: { app: 'a' } }, { labels: { tier: 'a' } }],
   ])('tells %s apart', (_what, a, b) => {

@@ -1,4 +1,4 @@
-import type { LabelSelector, Pod } from '@dovetail/core-kube-model';
+import { compareText, type LabelSelector, type Pod } from '@dovetail/core-kube-model';
 
 import type { Snapshot } from '../snapshot.js';
 
@@ -6,7 +6,18 @@ import type { Snapshot } from '../snapshot.js';
  * The labels that some selector names. Pods that differ only in other labels are equal. `any` means
  * that some selector exists.
  */
-export type SelectorKeys = { readonly any: boolean; readonly keys: readonly string[] };
+export type SelectorKeys = { readonly any: boolean; readonly keys: ReadonlySet<string> };
+
+/** Returns the labels of a pod that some selector names, in the order of their keys. */
+export function selectedLabels(
+  { labels }: Pick<Pod, 'labels'>,
+  { keys }: SelectorKeys,
+): readonly (readonly [key: string, value: string])[] {
+  if (keys.size === 0) return [];
+  return Object.entries(labels)
+    .filter(([key]) => keys.has(key))
+    .sort(([a], [b]) => compareText(a, b));
+}
 
 function selectorsOf(pod: Pod): readonly (LabelSelector | undefined)[] {
   return [
@@ -42,16 +53,14 @@ export function selectorKeysOf(pods: readonly Pod[], snapshot: Snapshot): Select
     for (const list of [node.pods, node.promisedPods])
       for (const pod of list) pod.requiredPodAntiAffinity.forEach((term) => note(term.selector));
   }
-  return { any, keys: [...keys].sort() };
+  return { any, keys };
 }
 
 /** Returns the namespace and the labels that selectors name as one text. */
 export function selectionText(pod: Pod, selection: SelectorKeys): string {
   if (!selection.any) return '';
+  // A pod has few labels, and thousands of keys may be named.
   let text = pod.namespace;
-  for (const key of selection.keys) {
-    const value = pod.labels[key];
-    text += value === undefined ? '|' : `|${key}=${value}`;
-  }
+  for (const [key, value] of selectedLabels(pod, selection)) text += `|${key}=${value}`;
   return text;
 }

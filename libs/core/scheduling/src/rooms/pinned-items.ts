@@ -3,7 +3,7 @@ import { requirementsOf, type RequirementSpec } from '@dovetail/core-kube-model'
 
 import type { PodClass } from '../model/classes.js';
 import type { Shape } from '../model/shapes.js';
-import { openDomains } from '../topology/domains.js';
+import { mayName, openDomains } from '../topology/domains.js';
 import type { Role, Roles } from '../topology/roles.js';
 import type { Pin } from './domain-room.js';
 import type { Engine } from './engine.js';
@@ -20,6 +20,7 @@ function domainsOfKey(engine: Engine, shape: Shape, key: string): readonly strin
   const { states, templates } = engine.world;
   const found = new Set<string>();
   for (const template of templates) {
+    if (!shape.requirements.has(key) && !mayName(template, key)) continue;
     const state = states.after(states.root(template), shape);
     if (state !== undefined)
       for (const domain of openDomains(state.requirements, state.offers, key)) found.add(domain);
@@ -29,7 +30,22 @@ function domainsOfKey(engine: Engine, shape: Shape, key: string): readonly strin
 
 type Spec = RequirementSpec & { readonly operator: 'In' };
 
-/** Returns every combination of one domain per topology key of the class. */
+const pinnedTo = (engine: Engine, shape: Shape, specs: readonly Spec[]): Shape =>
+  engine.world.shapes.narrowed(shape, {
+    text: specs.map(({ key, values }) => `${key}=${values[0]}`).join(','),
+    requirements: requirementsOf(specs),
+  });
+
+/**
+ * The combinations of domains of several keys that pods of one class choose from. Spread over zones
+ * and capacity types has about ten. Each one more is a form of a node that planning compares.
+ */
+export const combinationsMax = 32;
+
+/**
+ * Returns the combinations of one domain per topology key of the class that new nodes may have: all
+ * of a single key, and of several keys at most `combinationsMax`.
+ */
 function choicesOf(
   engine: Engine,
   shape: Shape,
@@ -37,11 +53,17 @@ function choicesOf(
 ): readonly (readonly Spec[])[] {
   let choices: readonly (readonly Spec[])[] = [[]];
   for (const [index, key] of what.keys.entries()) {
-    const domains = domainsOfKey(engine, shape, key);
-    if (domains.length === 0 && what.optional[index] === true) continue;
-    choices = choices.flatMap((choice) =>
-      domains.map((domain) => [...choice, { key, operator: 'In' as const, values: [domain] }]),
-    );
+    const longer: (readonly Spec[])[] = [];
+    for (const choice of choices) {
+      if (longer.length >= combinationsMax && index > 0) break;
+      const pinned = choice.length === 0 ? shape : pinnedTo(engine, shape, choice);
+      const domains = domainsOfKey(engine, pinned, key);
+      if (domains.length === 0 && what.optional[index] === true) longer.push(choice);
+      for (const domain of domains)
+        longer.push([...choice, { key, operator: 'In' as const, values: [domain] }]);
+    }
+    if (longer.length === 0) return [];
+    choices = index > 0 ? longer.slice(0, combinationsMax) : longer;
   }
   return choices;
 }
@@ -83,10 +105,7 @@ function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinn
   if (known !== undefined) return known;
   const made = choicesOf(engine, shape, { keys: roles.domainKeys, optional })
     .map((specs) => {
-      const pinned = engine.world.shapes.narrowed(shape, {
-        text: specs.map(({ key, values }) => `${key}=${values[0]}`).join(','),
-        requirements: requirementsOf(specs),
-      });
+      const pinned = pinnedTo(engine, shape, specs);
       return { shape: pinned, specs, rank: rankOf(engine, pinned) };
     })
     .sort((a, b) => b.rank.weight - a.rank.weight || a.rank.price - b.rank.price)

@@ -26,6 +26,22 @@ function offeringValue(offering: Offering, key: string): string | undefined {
   }
 }
 
+// Pods may name thousands of topology keys that no node has.
+const namedKeys = new WeakMap<Template, ReadonlySet<string>>();
+
+/** Whether new nodes of a template may have a value for this label by themselves. */
+export function mayName(template: Template, key: string): boolean {
+  const known =
+    namedKeys.get(template) ??
+    new Set([
+      ...[labels.zone, labels.capacityType, labels.zoneId],
+      ...template.requirements.keys(),
+      ...template.offers.flatMap(({ type }) => [...type.type.requirements.keys()]),
+    ]);
+  namedKeys.set(template, known);
+  return known.has(key);
+}
+
 /**
  * Returns the values that a new node may still take for a key, sorted. They follow from its
  * requirements and remaining offers.

@@ -30,11 +30,13 @@ export function rolesOf(cls: PodClass, level: Level): Roles {
 }
 
 function computed(cls: PodClass, level: Level): Roles {
-  const groups = [...new Set([...level.carries, ...cls.selectedBy])].sort((a, b) => a.id - b.id);
+  const carries = new Set(level.carries);
+  const selectedBy = new Set(cls.selectedBy);
+  const groups = [...new Set([...carries, ...selectedBy])].sort((a, b) => a.id - b.id);
   const roles = groups.map((group) => ({
     group,
-    carries: level.carries.includes(group),
-    selected: cls.selectedBy.includes(group),
+    carries: carries.has(group),
+    selected: selectedBy.has(group),
   }));
   const onDomain = roles.filter((role) => !role.group.onHost);
   return {

@@ -5,8 +5,9 @@ import { alternativesOf, type Group, type GroupTable } from '../model/groups.js'
 import { holdsRoom, nodeRequirements, nodesPerStep } from '../model/nodes.js';
 import type { SelectorKeys } from '../model/selection.js';
 import { roomyOffers, type Template } from '../model/templates.js';
+import { tooManyTerms } from '../model/too-many-terms.js';
 import type { ExistingNode, Snapshot } from '../snapshot.js';
-import { filterAdmits, templateDomains } from '../topology/domains.js';
+import { filterAdmits, mayName, templateDomains } from '../topology/domains.js';
 import { Ledger, type Tally } from '../topology/ledger.js';
 
 /**
@@ -66,19 +67,21 @@ function notePod(
   },
 ): void {
   // A pod that is ending is counted no more, but keeps others away until it is gone.
-  const selecting = pod.deletionMs === undefined ? tables.selections.of(pod) : [];
-  const carried = pod.requiredPodAntiAffinity.map((term) =>
-    tables.groups.affinity(pod, term, { kind: 'anti', hard: true }),
+  const selecting = new Set(pod.deletionMs === undefined ? tables.selections.of(pod) : []);
+  const carried = new Set(
+    pod.requiredPodAntiAffinity.map((term) =>
+      tables.groups.affinity(pod, term, { kind: 'anti', hard: true }),
+    ),
   );
   for (const group of new Set([...selecting, ...carried])) {
     const selected =
-      selecting.includes(group) &&
+      selecting.has(group) &&
       (group.kind !== 'spread' ||
         filterAdmits(group.filter, {
           requirements: place.requirements,
           taints: place.node.taints,
         }));
-    const role = { group, selected, carries: carried.includes(group) };
+    const role = { group, selected, carries: carried.has(group) };
     if (group.onHost) {
       tables.ledger.noteOnHost(role, tables.hosts, 1);
       continue;
@@ -102,12 +105,14 @@ function reachable(
   classes: StandingTables['classes'],
 ): readonly ValueSet[] | undefined {
   const sets = new Set<ValueSet>();
-  for (const { pod } of classes)
+  for (const { pod } of classes) {
+    if (tooManyTerms(pod) !== undefined) continue;
     for (const wanted of alternativesOf(pod)) {
       const set = wanted.get(key);
       if (set === undefined) return undefined;
       sets.add(set);
     }
+  }
   return [...sets];
 }
 
@@ -122,6 +127,7 @@ function eligibleDomains(
   // room.
   const sets = reachable(group.key, tables.classes);
   for (const template of tables.templates) {
+    if (!mayName(template, group.key)) continue;
     const filtered =
       group.filter.alternatives !== undefined || group.filter.tolerations !== undefined;
     const known = filtered ? undefined : plain.get(`${template.index} ${group.key}`);

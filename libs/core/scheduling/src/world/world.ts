@@ -10,6 +10,7 @@ import { selectorKeysOf } from '../model/selection.js';
 import { ShapeTable } from '../model/shapes.js';
 import { takenClaims } from '../model/taken-claims.js';
 import { isOpen, type Template, templatesOf, wellKnownLabels } from '../model/templates.js';
+import { tooManyTerms } from '../model/too-many-terms.js';
 import { volumeIndexOf } from '../model/volumes.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
 import { fitting } from './assumed.js';
@@ -58,6 +59,9 @@ const someTaintIsPreference = ({ pools }: Snapshot): boolean =>
     ({ pool }) => isOpen(pool) && pool.taints.some((taint) => taint.effect === 'PreferNoSchedule'),
   );
 
+const readable = (pods: readonly Pod[]): readonly Pod[] =>
+  pods.filter((pod) => tooManyTerms(pod) === undefined);
+
 /**
  * Builds the world of one plan. The search afterwards compares numbers and never reads text of the
  * snapshot. A pod that is listed twice counts once.
@@ -66,14 +70,14 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   const { giveWay } = options;
   const moving = new Set(asked.map((pod) => pod.uid));
   const pods = onlyOnce(asked, moving);
-  const dimensions = dimensionsOf(pods, snapshot.daemonSets);
+  const dimensions = dimensionsOf(readable(pods), snapshot.daemonSets);
   const daemons = daemonsOf(snapshot.daemonSets, dimensions);
   const wellKnown = wellKnownLabels(snapshot);
   const tables = { dimensions, daemons, wellKnown, pods: pods.length, options };
   const templates = templatesOf(snapshot, tables);
   giveWay?.();
   const volumes = volumeIndexOf(snapshot);
-  const selection = selectorKeysOf(pods, snapshot);
+  const selection = selectorKeysOf(readable(pods), snapshot);
   const shapes = new ShapeTable();
   const groups = new GroupTable(snapshot.namespaces);
   registerRunning(snapshot, groups);

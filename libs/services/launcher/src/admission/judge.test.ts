@@ -10,7 +10,15 @@ import { binValue as bin, planValue } from '../testing/values.js';
 import { Judge } from './judge.js';
 import { type CheckBin, claimNameOf } from './judged.js';
 import { AdmissionMemory } from './ledger.js';
-import { catalog, clusterOf, judged, noVainTypes, pool, sha256Hex } from './testing/judging.js';
+import {
+  catalog,
+  clusterOf,
+  judged,
+  noVainPools,
+  noVainTypes,
+  pool,
+  sha256Hex,
+} from './testing/judging.js';
 
 describe('a round', () => {
   test.each([
@@ -165,7 +173,7 @@ describe('the replacement of a node', () => {
   };
   const judgeOf = (cluster: Cluster, memory = new AdmissionMemory()) => {
     const churn = new ChurnGuard(cluster);
-    const guards = { churn, vainTypes: noVainTypes, check: () => [] };
+    const guards = { churn, vainTypes: noVainTypes, vainPools: noVainPools, check: () => [] };
     const deps = { cluster, catalog, memory, ...guards };
     return new Judge(
       { ...deps, sha256Hex },

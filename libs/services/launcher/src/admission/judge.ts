@@ -1,4 +1,4 @@
-import { type AdmissionNumber, type PlanMessage, replacedNodes } from '@dovetail/contracts';
+import type { AdmissionNumber, PlanMessage } from '@dovetail/contracts';
 import { type Pool, poolKey, type PromiseAnnotation } from '@dovetail/core-api';
 import {
   type CatalogView,
@@ -6,6 +6,7 @@ import {
   type Cluster,
   type TypesByName,
   typesOfPool,
+  type VainPools,
   type VainTypes,
 } from '@dovetail/core-cluster';
 import { addResources, type Pod, type Resources, sumResources } from '@dovetail/core-kube-model';
@@ -28,6 +29,8 @@ import { LaterBins } from './later-bins.js';
 import { type AdmissionMemory, Ledger } from './ledger.js';
 import { type Admitted, nodeToBe } from './node-to-be.js';
 import { largestUse, leastOffered } from './options.js';
+import { poolHeldNow } from './pool-hold.js';
+import { promiseOf } from './promise-of.js';
 import { RuleCheck } from './rule-check.js';
 import {
   groupTouched,
@@ -60,6 +63,8 @@ export type JudgeDeps = {
   readonly churn: Pick<ChurnGuard, 'holds' | 'admitted'>;
   /** Knows the types that never became usable nodes of a pool. */
   readonly vainTypes: Pick<VainTypes, 'usable'>;
+  /** Knows the pools of which nodes of several types never became usable. */
+  readonly vainPools: Pick<VainPools, 'holdOf' | 'isFailing'>;
   readonly check: CheckBin;
   readonly sha256Hex: (text: string) => string;
 };
@@ -168,7 +173,7 @@ export class Judge {
       { ...placement, nodeName: node.name, nodeUid: node.uid },
       later,
     );
-    if (violations.length > 0) return refusedBin(message, binId, placement, violations);
+    if (violations.length > 0) return this.#broken(message, binId, placement, violations);
     const untilMs = this.#takeRoom(message, placement, { node, pods, requests });
     return {
       kind: 'placement',
@@ -195,6 +200,7 @@ export class Judge {
     const isReplacement = message.cause.kind === 'replacement';
     if (isReplacement) memory.replaced(placement.podUids, message.id, this.#nowMs);
     memory.touch(placement.topologyGroups, this.#admission, message.id);
+    memory.refusedPods.admitted(placement.podUids);
     this.#ledger.replaceNode(
       placement.nodeUid,
       isReplacement
@@ -217,15 +223,30 @@ export class Judge {
       poolUnusable(pool, key, this.#deps.memory.launchesLastMinute(key, this.#nowMs));
     if (why !== undefined || pool === undefined)
       return refusedBin(message, bin.id, bin, why === undefined ? [] : [why]);
+    const held = poolHeldNow(pool.identity, { ...this.#deps, nowMs: this.#nowMs });
+    if (held !== undefined)
+      return { ...refusedBin(message, bin.id, bin, [held]), heldPodUids: bin.podUids };
     const types = typesOfPool(this.#deps.catalog, pool);
     const left = this.#binOptions.left(message, index, pool, types);
     if (!left.ok) return refusedBin(message, bin.id, bin, [left.reason]);
     const sound = soundBin({ ...bin, options: left.options }, pool, {
-      vainTypes: this.#deps.vainTypes,
+      ...this.#deps,
       broken: (one) => this.#rules.broken(message, one, later),
     });
-    if ('broken' in sound) return refusedBin(message, bin.id, bin, sound.broken);
+    if ('broken' in sound) return this.#broken(message, bin.id, bin, sound.broken);
     return this.#held(message, sound, pool, types) ?? this.#admit(message, sound, pool, types);
+  }
+
+  /** Refuses a bin that breaks rules. Pods that did so before by the same rule are held. */
+  #broken(
+    message: PlanMessage,
+    binId: string,
+    bin: NewNode | Placement,
+    reasons: readonly Reason[],
+  ): RefusedBin {
+    const refused = refusedBin(message, binId, bin, reasons);
+    if (message.cause.kind === 'replacement') return refused;
+    return { ...refused, heldPodUids: this.#deps.memory.refusedPods.refused(reasons) };
   }
 
   /** Refuses a node for pods that nodes of its size were bought for in vain. */
@@ -306,6 +327,7 @@ export class Judge {
     if (message.cause.kind === 'replacement')
       this.#deps.memory.replaced(bin.podUids, message.id, this.#nowMs);
     this.#deps.memory.touch(bin.topologyGroups, this.#admission, message.id);
+    this.#deps.memory.refusedPods.admitted(bin.podUids);
   }
 
   #promise(
@@ -314,23 +336,9 @@ export class Judge {
     requests: Resources,
     untilMs?: number,
   ): PromiseAnnotation {
-    const shared = {
-      admission: admissionText(this.#admission),
-      ...(untilMs === undefined ? {} : { untilMs }),
-    };
-    if (message.cause.kind === 'pending') return { ...shared, podUids };
-    const left = new Set(this.#podsOf(podUids).map(({ nodeName }) => nodeName));
-    const { nodeName, nodeUid } = message.cause;
-    return {
-      ...shared,
-      podUids: [],
-      reserved: requests,
-      forPodUids: podUids,
-      replaces: replacedNodes(message.cause).find((node) => left.has(node.nodeName)) ?? {
-        nodeName,
-        nodeUid,
-      },
-    };
+    const until = untilMs === undefined ? {} : { untilMs };
+    const shared = { admission: admissionText(this.#admission), ...until };
+    return promiseOf(message.cause, { pods: this.#podsOf(podUids), podUids, requests, shared });
   }
 
   #podsOf(uids: readonly string[]): readonly Pod[] {

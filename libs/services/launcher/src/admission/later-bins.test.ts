@@ -9,7 +9,7 @@ import { Judge } from './judge.js';
 import type { CheckBin } from './judged.js';
 import { LaterBins } from './later-bins.js';
 import { AdmissionMemory } from './ledger.js';
-import { catalog, clusterOf, noVainTypes, sha256Hex } from './testing/judging.js';
+import { catalog, clusterOf, noVainPools, noVainTypes, sha256Hex } from './testing/judging.js';
 
 const binsOf = (count: number) =>
   Array.from({ length: count }, (_, index) =>
@@ -24,7 +24,16 @@ function judging(count: number, check: CheckBin = () => []) {
   const memory = new AdmissionMemory();
   const churn = new ChurnGuard(cluster);
   const judge = new Judge(
-    { cluster, catalog, memory, churn, vainTypes: noVainTypes, check, sha256Hex },
+    {
+      cluster,
+      catalog,
+      memory,
+      churn,
+      vainTypes: noVainTypes,
+      vainPools: noVainPools,
+      check,
+      sha256Hex,
+    },
     { planAgeMaxMs: 60_000, promiseMs: 1, replacementPromiseMs: 1 },
     { admission: { epoch: 1, number: 2 }, nowMs: 1_000, nodes: [] },
   );

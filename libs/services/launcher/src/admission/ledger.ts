@@ -18,6 +18,7 @@ import {
 import type { ExistingNode } from '@dovetail/core-scheduling';
 
 import type { AdmittedPlacement } from './judged.js';
+import { RefusedPods } from './refused-pods.js';
 import type { TouchedGroups } from './rules.js';
 import { noteEntry, UndoLog } from './undo-log.js';
 
@@ -39,6 +40,8 @@ export class AdmissionMemory {
   >();
   readonly #launches = new Map<string, number[]>();
   readonly #replaced = new Map<string, { readonly planId: string; readonly atMs: number }>();
+  /** The pods for which the checker refused bins. */
+  readonly refusedPods = new RefusedPods();
   /** Takes back what a command took that is refused whole. */
   readonly trial = new UndoLog();
 

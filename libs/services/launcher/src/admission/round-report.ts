@@ -152,13 +152,17 @@ export class RoundReport {
     for (const uid of heldPodUids) {
       const pod = cluster.pods.get(uid);
       const why = reasons.find(({ values }) => values['podUid'] === uid);
-      if (why?.code === 'no-progress') metrics.count('dovetail_pods_held_total');
+      const isVain = why?.code === 'no-progress';
+      if (isVain) metrics.count('dovetail_pods_held_total');
       if (pod === undefined || why === undefined) continue;
-      log.warn(why.code, why.message, why.values);
+      const isBroken = why.code === 'constraint-broken';
+      if (isBroken)
+        metrics.count('dovetail_pods_planned_alone_total', { rule: why.values['code'] ?? '' });
+      log[isBroken ? 'error' : 'warn'](why.code, why.message, why.values);
       events.record({
         about: aboutPod(pod),
         type: 'Warning',
-        reason: why.code === 'no-progress' ? 'NoProgress' : 'VolumesUnknown',
+        reason: isVain ? 'NoProgress' : isBroken ? 'PlannedAlone' : 'VolumesUnknown',
         message: `${why.message}. Remedy: ${why.remedy ?? ''}`,
       });
     }

@@ -12,7 +12,7 @@ import { ClusterWriter } from '../cluster/cluster-writer.js';
 import { binValue, optionOf, planValue } from '../testing/values.js';
 import type { OpenRound } from './open-round.js';
 import { Rounds } from './rounds.js';
-import { noVainTypes } from './testing/judging.js';
+import { noVainPools, noVainTypes } from './testing/judging.js';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const quiet = () => undefined;
@@ -79,6 +79,7 @@ function round(hooks: {
       },
       churn: new ChurnGuard(cluster),
       vainTypes: noVainTypes,
+      vainPools: noVainPools,
       leadership: { held: () => !office.aborted && hooks.isHeld?.() !== false },
       epoch: {
         number: 1,

@@ -5,6 +5,7 @@ import {
   type ChurnGuard,
   classKey,
   type Cluster,
+  type VainPools,
   type VainTypes,
 } from '@dovetail/core-cluster';
 import {
@@ -53,6 +54,7 @@ export type RoundsDeps = {
   readonly report: Pick<RoundReport, 'record'>;
   readonly churn: ChurnGuard;
   readonly vainTypes: Pick<VainTypes, 'usable'>;
+  readonly vainPools: Pick<VainPools, 'holdOf' | 'isFailing'>;
   readonly epoch: Epoch;
   readonly leadership: Pick<Leadership, 'held'>;
   /** Called when claims were made: there is something to launch. */

@@ -71,5 +71,15 @@ const withoutNode = once(({ nodeName: _left, ...rest }: Pod): Pod => ({
 /** A node of a replacement, as it will be once its pods have left. */
 const emptied = once<ExistingNode>(drained);
 
-const brokenConstraint = (violation: Violation): Reason =>
-  reason('constraint-broken', violation.message, { code: violation.code, where: violation.where });
+const brokenConstraint = ({ code, where, message, podUid }: Violation): Reason =>
+  podUid === undefined
+    ? reason('constraint-broken', message, { code, where })
+    : reason(
+        'constraint-broken',
+        message,
+        { code, where, podUid },
+        {
+          remedy:
+            'change the term of the pod that the message is about, and report that plan and check disagree; until it holds, the pod is planned alone',
+        },
+      );

@@ -5,8 +5,8 @@ import {
   replacedNodes,
   type Replacement,
 } from '@dovetail/contracts';
-import type { Pool } from '@dovetail/core-api';
-import type { Churn } from '@dovetail/core-cluster';
+import { type Pool, poolKey } from '@dovetail/core-api';
+import type { Churn, PoolHold } from '@dovetail/core-cluster';
 import {
   fits,
   isReschedulable,
@@ -231,6 +231,25 @@ export function poolUnusable(
     launchesLastMinute,
   );
 }
+
+/** Refuses a node of a pool of which nodes of several types never became usable. */
+export const poolHeld = ({ pool, types, untilMs }: PoolHold): Reason => {
+  const key = poolKey(pool);
+  const until =
+    untilMs === undefined
+      ? 'until the node that is tried becomes usable or is given up'
+      : `until ${new Date(untilMs).toISOString()}`;
+  return reason(
+    'pool-held',
+    `no node of ${key} became usable, of several types; it gets no further one ${until}`,
+    { pool: key, types: types.join(' '), untilMs: untilMs ?? '' },
+    {
+      subject: key,
+      remedy:
+        'compare user data, image, role and security groups of its node class; a change of the pool or its class lets it go again',
+    },
+  );
+};
 
 /** Refuses another node for a pod that did not come to run on those that were bought for it. */
 export const noProgress = (pod: Pod, { claims, untilMs }: Churn): Reason =>

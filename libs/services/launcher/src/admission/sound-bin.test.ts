@@ -21,7 +21,17 @@ test.each([
 ])('a bin %s', (_what, least, expected) => {
   const sound = soundBin(bin, pool, {
     vainTypes,
+    vainPools: { isFailing: () => false },
     broken: ({ options }) => (options.length < least ? [few] : []),
   });
   expect(typesOf(sound)).toEqual(expected);
+});
+
+test('a bin of a pool of which several types failed keeps them all', () => {
+  const sound = soundBin(bin, pool, {
+    vainTypes,
+    vainPools: { isFailing: () => true },
+    broken: () => [],
+  });
+  expect(typesOf(sound)).toEqual(['broken', 'whole']);
 });

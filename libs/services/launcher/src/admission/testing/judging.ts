@@ -9,7 +9,7 @@ import type { NewNode } from '@dovetail/core-scheduling';
 
 import { planValue } from '../../testing/values.js';
 import { Judge } from '../judge.js';
-import { type CheckBin } from '../judged.js';
+import type { CheckBin, JudgedBin } from '../judged.js';
 import { AdmissionMemory } from '../ledger.js';
 
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -23,6 +23,9 @@ export const catalog: CatalogView = { revision: '1', typesOf: () => types };
 /** No type was bought in vain. */
 export const noVainTypes = { usable: <T>(_pool: unknown, options: readonly T[]) => options };
 
+/** No pool buys in vain. */
+export const noVainPools = { holdOf: () => undefined, isFailing: () => false };
+
 export const clusterOf = (change: Partial<Pool> = {}): Cluster => {
   const cluster = new Cluster();
   cluster.set('pool', { ...pool, ...change });
@@ -34,6 +37,7 @@ export const judged = (
   cluster: Cluster,
   newNodes: readonly NewNode[],
   check: CheckBin = () => [],
+  see: (bin: JudgedBin) => void = () => undefined,
 ) => {
   const judge = new Judge(
     {
@@ -42,6 +46,7 @@ export const judged = (
       memory: new AdmissionMemory(),
       churn: new ChurnGuard(cluster),
       vainTypes: noVainTypes,
+      vainPools: noVainPools,
       check,
       sha256Hex,
     },
@@ -49,11 +54,12 @@ export const judged = (
     { admission: { epoch: 1, number: 2 }, nowMs: 1_000, nodes: nodesNow(cluster, catalog, 1_000) },
   );
   const plan = planValue('plan');
-  return [...judge.judge({ ...plan, plan: { ...plan.plan, newNodes } })].map((each) =>
-    each.kind === 'refused'
+  return [...judge.judge({ ...plan, plan: { ...plan.plan, newNodes } })].map((each) => {
+    see(each);
+    return each.kind === 'refused'
       ? `${each.binId} ${each.reasons[0]?.code ?? ''}`
       : each.kind === 'new-node'
         ? `${each.binId} ${each.options.map((option) => option.instanceType).join('|')}`
-        : each.kind,
-  );
+        : each.kind;
+  });
 };
