@@ -12,7 +12,11 @@ const Decision = (await root.load('dovetail/v1/decision.proto')).lookupType('dov
 const nats = await connect({
   servers: NATS_URL,
   // The reader's seed, if NATS asks for users.
-  ...(NATS_CREDENTIALS && { authenticator: nkeyAuthenticator(readFileSync(NATS_CREDENTIALS)) }),
+  ...(NATS_CREDENTIALS && {
+    authenticator: nkeyAuthenticator(
+      new TextEncoder().encode(readFileSync(NATS_CREDENTIALS, 'utf8').trim()),
+    ),
+  }),
   // The authority of NATS' certificate, if that is not one of the system's.
   ...(NATS_CA && { tls: { caFile: NATS_CA } }),
 });

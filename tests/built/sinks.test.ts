@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,20 +8,17 @@ import {
   connectNats,
   connectService,
   type NatsBus,
-  newUserKey,
-  permissionsOf,
-  usersConfig,
+  usersFile,
+  writeUsers,
 } from '@dovetail/adapter-nats';
 import {
-  busRights,
-  busRoles,
+  deadLetterSpec,
   type Decision,
   inboxOf,
   publishDecision,
   streamName,
   streamSpecs,
 } from '@dovetail/contracts';
-import { neverStopping } from '@dovetail/core-ports';
 import { systemClock, systemHash } from '@dovetail/runtime';
 import { isUnavailable, obtainNatsServer, type RunningNats, startNats } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -83,22 +80,16 @@ const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
 /** A server with the users of the cluster, and what the test does as one of them. */
 class GuardedBus {
-  readonly keys = new Map(busRoles.map((role) => [role, newUserKey()] as const));
   server!: RunningNats;
 
   async start(path: string): Promise<void> {
-    const users = new Map(
-      [...this.keys].map(([role, { publicKey }]) => [
-        role,
-        { nkey: publicKey, permissions: permissionsOf(busRights(cluster, role)) },
-      ]),
-    );
-    for (const [role, { seed }] of this.keys) writeFileSync(join(scratch, `${role}.nk`), seed);
-    const config = `authorization {\n${usersConfig(users)}}\n`;
+    await writeUsers(cluster, scratch);
+    const users = readFileSync(join(scratch, usersFile), 'utf8');
+    const config = `authorization {\n${users}}\n`;
     this.server = await startNats({ path, dir: join(scratch, 'nats'), config });
   }
 
-  as(role: 'launcher' | 'pod-watcher'): NatsBus {
+  as(role: 'launcher' | 'streams'): NatsBus {
     const files = { natsCa: '', natsCert: '', natsKey: '' };
     return connectService(
       role,
@@ -116,7 +107,7 @@ class GuardedBus {
 
   /** Anyone who has the reader's seed. */
   reader(): NatsBus {
-    const seed = this.keys.get('reader')?.seed ?? '';
+    const seed = readFileSync(join(scratch, 'reader.nk'), 'utf8');
     return connectNats({
       servers: [this.server.url],
       name: 'reader',
@@ -181,10 +172,10 @@ if (isUnavailable(nats)) {
     let sinks: Sinks | undefined;
     beforeAll(async () => {
       await bus.start(nats.path);
-      const podWatcher = bus.as('pod-watcher');
-      await podWatcher.ensureStreams(streamSpecs(cluster));
+      const maker = bus.as('streams');
+      await maker.ensureStreams([...streamSpecs(cluster), deadLetterSpec(cluster)]);
       launcher = bus.as('launcher');
-      open.push(podWatcher, launcher);
+      open.push(maker, launcher);
     }, 60_000);
     afterAll(async () => {
       await sinks?.kill();
@@ -271,10 +262,10 @@ if (isUnavailable(nats)) {
       const reader = bus.reader();
       open.push(reader);
       const stream = streamName(cluster, 'deadletters');
-      const spec = { stream, name: 'look', ackWaitMs: 30_000, inFlightMax: 1 };
-      for await (const { message } of reader.work(spec, neverStopping)) {
-        expect(message.subject).toBe('dovetail.lab.deadletter.v1.refused.launch');
-        expect(message.headers).toMatchObject({
+      const subject = 'dovetail.lab.deadletter.v1.refused.launch';
+      await expect
+        .poll(async () => (await reader.lastMessage(stream, subject))?.headers, soon)
+        .toMatchObject({
           'ce-id': 'decision/bad',
           'ce-source': '/dovetail/lab/launcher',
           'ce-type': 'dovetail.v1.Decision.launch',
@@ -282,8 +273,6 @@ if (isUnavailable(nats)) {
           'dovetail-reason': 'it answered 422: words',
           'dovetail-attempts': '1',
         });
-        break;
-      }
       expect(await running.metrics()).toContain(
         'dovetail_sinks_dead_letters_total{sink="refused",reason="refused"} 1',
       );

@@ -142,7 +142,16 @@ type Secret = { readonly data: Data };
     });
 
     test('has a key for each service and for readers, and users without a secret', () => {
-      const roles = ['console', 'launcher', 'pod-watcher', 'reader', 'reaper', 'sinks', 'solver'];
+      const roles = [
+        'console',
+        'launcher',
+        'pod-watcher',
+        'reader',
+        'reaper',
+        'sinks',
+        'solver',
+        'streams',
+      ];
       expect([...secrets.keys()].toSorted()).toEqual(
         [...roles, 'users'].map((role) => `dovetail-nats-${role}`).toSorted(),
       );
@@ -152,7 +161,7 @@ type Secret = { readonly data: Data };
     });
 
     test('keeps every stream on three servers', async () => {
-      const writer = await service('pod-watcher');
+      const writer = await service('streams');
       await writer.ensureStreams(streamSpecs('lab'));
       const { body } = await httpRequest(`${bus.monitorUrl}/jsz?streams=true&config=true`);
       const copies = [...body.matchAll(/"num_replicas": (\d)/g)].map(([, count]) => count);

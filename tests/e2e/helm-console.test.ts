@@ -71,12 +71,26 @@ const named = (objects: readonly Rendered[]): readonly string[] =>
       },
     }));
 
+  test('answers under the names of its Service, and those of the values', async () => {
+    const { spec } = theOne<Deployment>(
+      await render(on, 'console.hosts[0]=console.example.com'),
+      'Deployment',
+      '-console',
+    ).spec.template;
+    const inside = 'dovetail-console-page.dovetail';
+    expect(spec.containers[0]?.env).toContainEqual({
+      name: 'PAGE_HOSTS',
+      value: `dovetail-console-page,${inside},${inside}.svc,${inside}.svc.cluster.local,console.example.com`,
+    });
+    await expect(render(on, 'console.hosts[0]=https://a')).rejects.toThrow('hosts');
+  });
+
   test('opens the page to the pods that the values name', async () => {
     const from = 'console.allowFrom[0].podSelector.matchLabels.app=proxy';
     expect(theOne(await render(on, from), 'NetworkPolicy', '-console')).toMatchObject({
       spec: {
         ingress: [
-          { ports: [{ port: 'http' }] },
+          { ports: [{ port: 'http' }], from: [{ podSelector: {} }] },
           { ports: [{ port: 'page' }], from: [{ podSelector: { matchLabels: { app: 'proxy' } } }] },
         ],
       },

@@ -63,7 +63,7 @@ type Deployment = Rendered & {
   test('stand on no node that Dovetail makes, as no pod of the chart does', async () => {
     const objects = await render(...own, 'services.solver.autoscaling.kind=none');
     const workloads = objects.filter(({ kind }) => /^(Deployment|StatefulSet|Job)$/.test(kind));
-    expect(workloads).toHaveLength(6);
+    expect(workloads).toHaveLength(7);
     const made = ['karpenter.sh/nodepool', 'karpenter.sh/provisioner-name'];
     for (const workload of workloads)
       expect(workload).toMatchObject({
@@ -170,7 +170,7 @@ type Deployment = Rendered & {
         ingress: [
           { ports: [{ port: 'nats' }], from: [{ podSelector: { matchLabels: labels } }] },
           { ports: [{ port: 'cluster' }], from: [{ podSelector: { matchLabels: peers } }] },
-          { ports: [{ port: 'monitoring' }] },
+          { ports: [{ port: 'monitoring' }], from: [{ podSelector: { matchLabels: labels } }] },
         ],
       },
     });
@@ -178,7 +178,10 @@ type Deployment = Rendered & {
 
   test('are reached by further pods, if they are named', async () => {
     const rules = ['namespaceSelector.matchLabels.team=watchers', 'ipBlock.cidr=10.0.0.0/16'];
-    const from = rules.map((rule, index) => `nats.server.allowFrom[${String(index)}].${rule}`);
+    const from = [
+      ...rules.map((rule, index) => `nats.server.allowFrom[${String(index)}].${rule}`),
+      'nats.server.monitoringFrom[0].namespaceSelector.matchLabels.team=keda',
+    ];
     expect(theOne(await render(...own, ...from), 'NetworkPolicy', '-nats')).toMatchObject({
       spec: {
         ingress: [
@@ -191,7 +194,10 @@ type Deployment = Rendered & {
             ],
           },
           { ports: [{ port: 'cluster' }], from: [{}] },
-          { ports: [{ port: 'monitoring' }] },
+          {
+            ports: [{ port: 'monitoring' }],
+            from: [{ podSelector: {} }, { namespaceSelector: { matchLabels: { team: 'keda' } } }],
+          },
         ],
       },
     });
@@ -258,10 +264,13 @@ type Deployment = Rendered & {
   test.each(services)('%s without one is refused, and an open NATS only if said', async (name) => {
     const block = name === 'pod-watcher' ? 'podWatcher' : name;
     const others = services.filter((each) => each !== name);
-    const values = others.map(
-      (each) =>
-        `services.${each === 'pod-watcher' ? 'podWatcher' : each}.natsCredentialsSecret=${each}`,
-    );
+    const values = [
+      'nats.streams.natsCredentialsSecret=streams',
+      ...others.map(
+        (each) =>
+          `services.${each === 'pod-watcher' ? 'podWatcher' : each}.natsCredentialsSecret=${each}`,
+      ),
+    ];
     await expect(render(...values, 'nats.insecure=false')).rejects.toThrow(
       `${name} has no credentials for NATS`,
     );
@@ -300,6 +309,7 @@ type Deployment = Rendered & {
       'reader',
       'console',
       'sinks',
+      'streams',
       'users',
     ];
     expect(role).toMatchObject({

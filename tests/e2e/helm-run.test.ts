@@ -62,7 +62,8 @@ async function valuesFor({ natsUrl, cloudUrl }: TestWorld['lab']): Promise<objec
   ]);
   return {
     cluster: { name: 'lab', region: 'us-west-2' },
-    nats: { url: natsUrl },
+    // The streams of the lab are there.
+    nats: { url: natsUrl, streams: { enabled: false } },
     interruptionQueue: 'lab',
     common: { hostNetwork: true },
     services: Object.fromEntries(await Promise.all(own)),

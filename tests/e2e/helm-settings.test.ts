@@ -233,7 +233,7 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
     expect(made.find(({ metadata }) => metadata.name.endsWith('solver'))).toMatchObject({
       spec: {
         policyTypes: ['Ingress', 'Egress'],
-        ingress: [{ ports: [{ port: 'http', protocol: 'TCP' }] }],
+        ingress: [{ ports: [{ port: 'http', protocol: 'TCP' }], from: [{ podSelector: {} }] }],
         egress: [
           { ports: [{ port: 6_222, protocol: 'TCP' }] },
           {
@@ -245,6 +245,16 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
         ],
       },
     });
+  });
+
+  test('metrics are read in the namespace of the release, and by pods that are named', async () => {
+    const prometheus = { namespaceSelector: { matchLabels: { team: 'watchers' } } };
+    const value = 'metrics.allowFrom[0].namespaceSelector.matchLabels.team=watchers';
+    const made = (await rendered(value)).filter(({ kind }) => kind === 'NetworkPolicy');
+    for (const policy of made)
+      expect(policy).toMatchObject({
+        spec: { ingress: [{ ports: [{ port: 'http' }], from: [{ podSelector: {} }, prometheus] }] },
+      });
   });
 
   test.each([

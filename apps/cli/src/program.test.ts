@@ -113,6 +113,7 @@ test.each([
   'status',
   'top',
   'nats-users',
+  'nats-streams',
   'lab',
   'lab instances',
   'lab interrupt',

@@ -5,6 +5,7 @@ import { addConvert } from './commands/convert.js';
 import { addDecisions } from './commands/decisions.js';
 import { addExplain } from './commands/explain.js';
 import { addLab } from './commands/lab.js';
+import { addNatsStreams } from './commands/nats-streams.js';
 import { addNatsUsers } from './commands/nats-users.js';
 import { addReplay } from './commands/replay.js';
 import { addShadow } from './commands/shadow.js';
@@ -38,6 +39,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addTop(program, environment);
   addLab(program);
   addNatsUsers(program, environment);
+  addNatsStreams(program, environment);
   addConvert(program);
   addUninstallCheck(program);
   addCompletion(program);

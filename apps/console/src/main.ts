@@ -21,9 +21,15 @@ function assemble({ settings, log, metrics, clock }: Shell<typeof consoleSetting
   const reader = { bus, cluster: settings.clusterName, hash: systemHash };
   const service = createConsole({ reader, clock, log, metrics }, defaultConsoleConfig);
   const page = readPage(new URL('.', import.meta.url));
-  const { pagePort: port, httpHost: host, pagesMax } = settings;
+  const { pagePort: port, httpHost: host, pagesMax, pageHosts } = settings;
   return {
-    service: withPage(service, page, { port, host, pagesMax, log }),
+    service: withPage(service, page, {
+      port,
+      host,
+      hostNames: pageHosts.split(',').filter(Boolean),
+      pagesMax,
+      log,
+    }),
     close: () => bus.close(),
   };
 }

@@ -36,7 +36,13 @@ let page: Awaited<ReturnType<typeof servePage>>;
 const at = (path: string): string => `http://127.0.0.1:${String(page.port)}${path}`;
 beforeEach(async () => {
   warned.length = 0;
-  page = await servePage(service, files, { port: 0, host: '127.0.0.1', pagesMax: 2, log });
+  page = await servePage(service, files, {
+    port: 0,
+    host: '127.0.0.1',
+    hostNames: ['console.example.com'],
+    pagesMax: 2,
+    log,
+  });
 });
 afterEach(() => page.close());
 
@@ -57,7 +63,25 @@ const stream = (
     request.on('error', reject);
   });
 
+/** The status of a path, for a browser that believes to be at another host. */
+const statusAs = (host: string, path: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    const request = get(at(path), { headers: { host } }, (response) => {
+      resolve(response.statusCode);
+      response.destroy();
+    });
+    request.on('error', reject);
+  });
+
 describe('the page', () => {
+  test.each(['/', '/events', '/decision?id=plan/1', '/nothing'])(
+    'does not answer under a name that is not its own: %s',
+    async (path) => {
+      expect(await statusAs('evil.example', path)).toBe(421);
+      expect(await statusAs('console.example.com', path)).toBe(path === '/nothing' ? 404 : 200);
+    },
+  );
+
   test('is served with a policy that lets in nothing of others', async () => {
     const answer = await fetch(at('/'));
     expect(await answer.text()).toBe('<p>page</p>');
@@ -116,7 +140,13 @@ describe('the stream of frames', () => {
 
   test('is refused to the sixth page of a browser, and to it alone', async () => {
     await page.close();
-    page = await servePage(service, files, { port: 0, host: '127.0.0.1', pagesMax: 8, log });
+    page = await servePage(service, files, {
+      port: 0,
+      host: '127.0.0.1',
+      hostNames: [],
+      pagesMax: 8,
+      log,
+    });
     const [own, other] = ['a', 'b'].map((letter) => `/events?browser=${letter.repeat(32)}`);
     const open = await Promise.all(Array.from({ length: 5 }, () => stream(own)));
     for (const _again of [1, 2]) {
@@ -145,7 +175,7 @@ describe('the stream of frames', () => {
 });
 
 test('a port that is taken is refused by the name of its setting', async () => {
-  const taken = { port: page.port, host: '127.0.0.1', pagesMax: 1, log };
+  const taken = { port: page.port, host: '127.0.0.1', hostNames: [], pagesMax: 1, log };
   await expect(servePage(service, files, taken)).rejects.toThrow(
     /--page-port \(or PAGE_PORT\) \d+: .*Give an address of this machine and a port that is free/,
   );

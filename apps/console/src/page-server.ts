@@ -1,5 +1,5 @@
 import type { Log, Service } from '@dovetail/core-ports';
-import { listenOn } from '@dovetail/runtime';
+import { isOwnHost, listenOn } from '@dovetail/runtime';
 import type { Console } from '@dovetail/service-console';
 import { fastify, type FastifyInstance } from 'fastify';
 
@@ -12,6 +12,8 @@ export type PageOptions = {
   readonly host: string;
   /** The most pages that are open at once. */
   readonly pagesMax: number;
+  /** Names under which the page is served, beside localhost and addresses. */
+  readonly hostNames: readonly string[];
   readonly log: Log;
 };
 
@@ -56,9 +58,14 @@ export async function servePage(
 ): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
   const server = fastify({ logger: false, forceCloseConnections: true });
   const streams = new EventStreams(service, options);
-  server.addHook('onRequest', (_request, reply, done) => {
-    void reply.headers(safety);
-    done();
+  server.addHook('onRequest', async ({ headers }, reply) => {
+    reply.headers(safety);
+    if (!isOwnHost(headers.host, options.hostNames))
+      return reply
+        .code(421)
+        .send({
+          error: `the console is not served as ${headers.host ?? 'a host without a name'}: name it in --page-hosts (or PAGE_HOSTS), or open it as localhost or by an address`,
+        });
   });
   for (const [path, { type, body }] of files)
     server.get(path, async (_request, reply) => reply.type(type).send(body));

@@ -21,6 +21,13 @@ export type Envelope = {
  */
 export const blobHeader = 'dovetail-content';
 
+/**
+ * The header that names the stream a message is published into. Another stream refuses it, by
+ * NATS' own rule. A client may have NATS deliver a stored message on any subject, and so put it
+ * into another stream. Such a copy has either the name of the stream it comes from, or none.
+ */
+export const streamHeader = 'Nats-Expected-Stream';
+
 const mediaType = 'application/protobuf';
 
 /**

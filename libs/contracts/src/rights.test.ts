@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { decisionKinds, stateKinds } from './messages.js';
 import { busRights, busRoles } from './rights.js';
-import { streamSpecs, subjects } from './subjects.js';
+import { deadLetterSpec, streamSpecs, subjects } from './subjects.js';
 
 const publishers = (subject: string): readonly string[] =>
   busRoles.filter((role) => busRights('lab', role).publishes.includes(subject));
@@ -26,14 +26,25 @@ describe('rights on the bus', () => {
       works: [],
       serves: [],
     }));
-  test('every stream is made by pod-watcher or the launcher', () => {
-    for (const { name } of streamSpecs('lab')) {
+  test.each([...streamSpecs('lab'), deadLetterSpec('lab')])(
+    'the stream $name is made by a user that nothing else uses',
+    ({ name }) => {
       const makers = busRoles.filter((role) =>
         busRights('lab', role).makes.some((spec) => spec.name === name),
       );
-      expect(makers).toEqual(['pod-watcher', 'launcher']);
-    }
-  });
+      expect(makers).toEqual(['streams']);
+    },
+  );
+  test('the maker of streams reads and writes no message', () =>
+    expect(busRights('lab', 'streams')).toMatchObject({
+      publishes: [],
+      asks: [],
+      follows: [],
+      consumes: [],
+      reads: [],
+      works: [],
+      serves: [],
+    }));
   test.each(busRoles)('every right of %s names the cluster', (role) => {
     const { publishes, asks, serves, inbox } = busRights('lab', role);
     for (const subject of [...publishes, ...asks, ...serves, inbox])

@@ -14,6 +14,8 @@ import {
  * Who connects to the bus. `reader` is anyone who may read decisions, and nothing else. `console`
  * also follows the state feed, which names every pod and node, and writes nothing either. `sinks`
  * reads decisions as a reader does, and keeps those that it cannot deliver in a stream of its own.
+ * `streams` makes all streams and does nothing else: who may change a stream may have the server
+ * write into any other.
  */
 export const busRoles = [
   'pod-watcher',
@@ -23,6 +25,7 @@ export const busRoles = [
   'reader',
   'console',
   'sinks',
+  'streams',
 ] as const;
 /** A client of the bus, by the part that it plays. */
 export type BusRole = (typeof busRoles)[number];
@@ -31,7 +34,7 @@ export type BusRole = (typeof busRoles)[number];
 export type BusRights = {
   /** Streams that it makes, and changes when they differ from their specification. */
   readonly makes: readonly StreamSpec[];
-  /** Streams whose position it asks for. */
+  /** Streams whose configuration and position it asks for. */
   readonly sees: readonly string[];
   /** Streams that it reads in order. */
   readonly follows: readonly string[];
@@ -79,10 +82,11 @@ const toldBy: Readonly<Record<BusRole, readonly DecisionKind[]>> = {
   reader: [],
   console: [],
   sinks: [],
+  streams: [],
 };
 
 /** The roles that write no message of the services. */
-const readOnly: ReadonlySet<BusRole> = new Set(['reader', 'console', 'sinks']);
+const readOnly: ReadonlySet<BusRole> = new Set(['reader', 'console', 'sinks', 'streams']);
 
 const nothing: Omit<BusRights, 'inbox'> = {
   makes: [],
@@ -118,6 +122,7 @@ export function busRights(cluster: string, role: BusRole): BusRights {
     reader,
     console: consoleRights,
     sinks: sinksRights,
+    streams: streamsRights,
   };
   const own = ofRole[role](cluster);
   const told = toldBy[role].map((kind) => subjects.decisionsOfKind(cluster, kind));
@@ -126,7 +131,7 @@ export function busRights(cluster: string, role: BusRole): BusRights {
   return {
     ...nothing,
     ...own,
-    reads: [...(own.reads ?? []), streamName(cluster, 'blobs')],
+    reads: role === 'streams' ? [] : [...(own.reads ?? []), streamName(cluster, 'blobs')],
     publishes: [...(own.publishes ?? []), ...told, ...large],
     inbox: inboxOf(cluster, role),
   };
@@ -136,7 +141,7 @@ const streams = (cluster: string, ...roles: readonly StreamRole[]): readonly str
   roles.map((role) => streamName(cluster, role));
 
 const podWatcher = (cluster: string): Partial<BusRights> => ({
-  makes: streamSpecs(cluster),
+  sees: streamSpecs(cluster).map(({ name }) => name),
   follows: streams(cluster, 'state', 'catalog'),
   reads: streams(cluster, 'state'),
   publishes: [
@@ -156,7 +161,7 @@ const solver = (cluster: string): Partial<BusRights> => ({
 });
 
 const launcher = (cluster: string): Partial<BusRights> => ({
-  makes: streamSpecs(cluster),
+  sees: streamSpecs(cluster).map(({ name }) => name),
   follows: streams(cluster, 'state', 'catalog', 'decisions'),
   reads: streams(cluster, 'state'),
   works: [workers.launcher(cluster)],
@@ -175,8 +180,11 @@ const reaper = (cluster: string): Partial<BusRights> => ({
 
 const reader = (cluster: string): Partial<BusRights> => ({
   follows: streams(cluster, 'decisions'),
-  consumes: streams(cluster, 'decisions', 'deadletters'),
-  reads: streams(cluster, 'records'),
+  consumes: streams(cluster, 'decisions'),
+  // Dead letters hold bytes that the sinks chose. A copy of a single message names its origin; a
+  // consumer's would not.
+  sees: streams(cluster, 'deadletters'),
+  reads: streams(cluster, 'records', 'deadletters'),
   measures: [workers.solvers(cluster)],
   hears: [subjects.decisionAll(cluster)],
 });
@@ -194,7 +202,11 @@ const consoleRights = (cluster: string): Partial<BusRights> => ({
  * Its consumers are named by people's settings, so it has the rights of any client on the stream.
  */
 const sinksRights = (cluster: string): Partial<BusRights> => ({
-  makes: [deadLetterSpec(cluster)],
+  sees: streams(cluster, 'deadletters'),
   consumes: streams(cluster, 'decisions'),
   publishes: [subjects.deadLetterAll(cluster)],
+});
+
+const streamsRights = (cluster: string): Partial<BusRights> => ({
+  makes: [...streamSpecs(cluster), deadLetterSpec(cluster)],
 });

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 
 import type { Readiness } from '@dovetail/core-ports';
@@ -127,6 +128,24 @@ describe('the pages of a service', () => {
     const answer = await get('metrics');
     expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4');
     expect(await answer.text()).toBe('pods 1\n');
+  });
+
+  test.each([
+    ['evil.example', 403],
+    ['localhost:8080', 200],
+    ['127.0.0.1', 200],
+  ])('show the state to a browser that believes to be at %s: %i', async (host, status) => {
+    const { port } = new URL((await get('healthz')).url);
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      const options = { host: '127.0.0.1', port, path: '/debug/state', headers: { host } };
+      request(options, (response) => {
+        resolve(response.statusCode);
+        response.destroy();
+      })
+        .on('error', reject)
+        .end();
+    });
+    expect(await answered).toBe(status);
   });
 
   test('show maps and sets of the state as JSON', async () => {

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 
 import type { Log, Service } from '@dovetail/core-ports';
-import { fastify, type FastifyInstance } from 'fastify';
+import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
 
+import { isOwnHost } from './host-names.js';
 import { listenOn } from './listen.js';
 import type { ProcessVitals } from './vitals.js';
 
@@ -51,14 +52,14 @@ export async function serveHealth(
 
 /** Serves what only callers of the same host may see: the state, and why a node stays or goes. */
 function serveDebug(server: FastifyInstance, service: HealthView['service']): void {
-  server.get('/debug/state', async ({ socket }, reply) =>
-    isLoopback(socket.remoteAddress)
+  server.get('/debug/state', async (request, reply) =>
+    isNear(request)
       ? reply.type('application/json').send(JSON.stringify(service.debugState(), readable, 2))
       : reply.code(403).send(forbidden),
   );
-  server.get('/debug/explain', async ({ socket, query }, reply) => {
-    if (!isLoopback(socket.remoteAddress)) return reply.code(403).send(forbidden);
-    const { node } = query as { readonly node?: unknown };
+  server.get('/debug/explain', async (request, reply) => {
+    if (!isNear(request)) return reply.code(403).send(forbidden);
+    const { node } = request.query as { readonly node?: unknown };
     if (service.explain === undefined)
       return reply.code(404).send({ error: 'this service explains no nodes: ask the reaper' });
     if (typeof node !== 'string' || node === '')
@@ -70,7 +71,13 @@ function serveDebug(server: FastifyInstance, service: HealthView['service']): vo
   });
 }
 
-const forbidden = { error: 'ask from the same host, or by kubectl port-forward' };
+const forbidden = {
+  error: 'ask from the same host, or by kubectl port-forward, as localhost or by an address',
+};
+
+/** Whether a caller is on this host, and no page of another name that a browser of it shows. */
+const isNear = ({ socket, headers }: Pick<FastifyRequest, 'socket' | 'headers'>): boolean =>
+  isLoopback(socket.remoteAddress) && isOwnHost(headers.host);
 
 /** Whether a caller is on this host. `kubectl port-forward` calls from within the pod. */
 export const isLoopback = (address: string | undefined): boolean =>

@@ -4,6 +4,7 @@ export * from './cluster-settings.js';
 export * from './common-settings.js';
 export * from './feature-gates.js';
 export * from './health.js';
+export * from './host-names.js';
 export * from './kube-failures.js';
 export * from './lease.js';
 export * from './listen.js';

@@ -1,14 +1,7 @@
 import { join } from 'node:path';
 
 import type { NatsBus } from '@dovetail/adapter-nats';
-import {
-  type Channel,
-  inboxOf,
-  publishDecision,
-  streamName,
-  streamSpecs,
-  subjects,
-} from '@dovetail/contracts';
+import { type Channel, inboxOf, publishDecision, streamName, subjects } from '@dovetail/contracts';
 import { systemClock, systemHash } from '@dovetail/runtime';
 import {
   forTests,
@@ -19,7 +12,6 @@ import {
   type Program,
   run,
   type Unavailable,
-  waitFor,
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -65,10 +57,7 @@ if (isUnavailable(server)) {
       await guarded.start(server.path);
       const launcher = guarded.service('launcher');
       bus = launcher;
-      await waitFor(async () => (await launcher.ensureStreams(streamSpecs(cluster)), true), {
-        what: 'the streams to be made',
-        deadlineMs: 60_000,
-      });
+      await guarded.makeStreams();
       const source = { cluster, source: 'launcher', clock: systemClock, hash: systemHash };
       const channel: Channel = { bus, ...source };
       for (const id of kept) await publishDecision(channel, launchDecision(id));

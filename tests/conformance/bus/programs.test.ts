@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import type { NatsBus } from '@dovetail/adapter-nats';
-import { type Channel, type Decision, publishDecision, streamSpecs } from '@dovetail/contracts';
+import { type Channel, type Decision, publishDecision } from '@dovetail/contracts';
 import { systemClock, systemHash } from '@dovetail/runtime';
 import {
   forTests,
@@ -163,10 +163,7 @@ if (isUnavailable(server)) {
       await guarded.start(server.path, { tls });
       const launcher = guarded.service('launcher');
       bus = launcher;
-      await waitFor(async () => (await launcher.ensureStreams(streamSpecs(cluster)), true), {
-        what: 'the streams to be made',
-        deadlineMs: 60_000,
-      });
+      await guarded.makeStreams();
       channel = { bus, cluster, source: 'launcher', clock: systemClock, hash: systemHash };
     });
     afterAll(async () => {

@@ -10,33 +10,14 @@ import {
   workers,
 } from '@dovetail/contracts';
 import { isUnavailable, obtainNatsServer } from '@dovetail/testbed';
-import { connect, type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
+import { connect, PermissionViolationError } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { cluster, Guarded } from './testing/guarded.js';
+import { cluster, Guarded, refused } from './testing/guarded.js';
 import { eventually } from './testing/stage.js';
 
 const server = await obtainNatsServer();
 const bytes = new TextEncoder().encode('x');
-
-/** The subjects of these that the server refuses to a client. It answers in order. */
-async function refused(
-  connection: NatsConnection,
-  tried: readonly string[],
-): Promise<readonly string[]> {
-  const found: string[] = [];
-  const status = connection.status();
-  const listening = (async () => {
-    for await (const each of status)
-      if (each.type === 'error' && each.error instanceof PermissionViolationError)
-        found.push(each.error.subject);
-  })();
-  for (const subject of tried) connection.publish(subject, bytes);
-  await connection.flush();
-  await connection.close();
-  await listening;
-  return found;
-}
 
 const concrete = (pattern: string): string => pattern.replace(/>$/, 'x.y').replaceAll('*', 'x');
 /** NATS' rule: `*` stands for one token, a last `>` for one or more. */
@@ -171,7 +152,7 @@ if (isUnavailable(server)) {
     test('a service whose key is renewed connects again with the new one, without a restart', async () => {
       const reaper = guarded.service('reaper');
       const subject = subjects.decision(cluster, 'drain');
-      await guarded.service('pod-watcher').ensureStreams(streamSpecs(cluster));
+      await guarded.makeStreams();
       await reaper.publish({ subject, payload: bytes });
       const old = await guarded.raw('reaper');
       await guarded.renew('reaper');
@@ -185,6 +166,7 @@ if (isUnavailable(server)) {
     test('the services do a round of their work and are refused nothing', async () => {
       const stop = new AbortController();
       const podWatcher = guarded.service('pod-watcher');
+      await guarded.makeStreams();
       await podWatcher.ensureStreams(streamSpecs(cluster));
       const solver = guarded.service('solver');
       const launcher = guarded.service('launcher');

@@ -41,11 +41,12 @@ export function guardedBus(bus: Bus, rights: BusRights, told: (what: string) => 
 
 const writing = (
   bus: Bus,
-  { makes, publishes, asks, serves }: BusRights,
+  { makes, sees, publishes, asks, serves }: BusRights,
   check: Check,
 ): StreamAdmin & Publisher & Requester & Responder => ({
   ensureStreams: async (specs) => {
-    for (const { name } of specs) check(named(makes), 'make', name);
+    // Who may only see a stream waits for it. The stage has made them all.
+    for (const { name } of specs) check([...named(makes), ...sees], 'make', name);
     await bus.ensureStreams(specs);
   },
   publish: async (message) => {

@@ -9,8 +9,9 @@ type Flags = { readonly cluster: string; readonly out: string };
 
 const examples = `
 Each service gets a user of its own that may do what the service does, and nothing else. \`reader\` may read decisions,
-for \`dovetail decisions\` and other subscribers. The folder then holds users.conf, and a seed for each user: pod-watcher.nk,
-solver.nk, launcher.nk, reaper.nk, reader.nk. A seed that is there is kept; delete it to get a new one.
+for \`dovetail decisions\` and other subscribers. \`streams\` alone makes streams, for \`dovetail nats-streams\`. The folder
+then holds users.conf, and a seed for each user: pod-watcher.nk, solver.nk, launcher.nk, reaper.nk, reader.nk, console.nk,
+sinks.nk, streams.nk. A seed that is there is kept; delete it to get a new one.
 
 Examples:
   $ dovetail nats-users --cluster production --out nats
@@ -40,7 +41,7 @@ export function addNatsUsers(program: Command, environment: Environment): void {
     .requiredOption('--out <folder>', 'where to write; it is made when it is missing')
     .addHelpText('after', examples)
     .action(async ({ cluster, out }: Flags) => {
-      const { writeUsers } = await import('../nats/users.js');
+      const { writeUsers } = await import('@dovetail/adapter-nats');
       try {
         const { files, kept } = await writeUsers(cluster, out);
         terminal.out(files.map((file) => `wrote ${file}\n`).join(''));

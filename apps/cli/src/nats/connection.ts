@@ -103,6 +103,7 @@ export function remedyOf(
       return servers.some(isBusReaderUrl)
         ? `${error.message}: give its address with --nats or NATS_URL`
         : awayText(error, at);
+    case 'stream-refused':
     case 'too-large':
     case 'full':
     case 'wrong-last-sequence':

@@ -59,6 +59,20 @@
 {{- end -}}
 {{- end -}}
 
+{{/* What lets a pod out to NATS and to DNS: to the servers of this chart, or to the ports of another NATS. */}}
+{{- define "dovetail.natsEgress" -}}
+- ports:
+    {{- range include "dovetail.natsPorts" . | splitList "," | uniq }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+  {{- if and .Values.nats.server.enabled (not .Values.nats.url) }}
+  to:
+    - podSelector:
+        matchLabels: {{- include "dovetail.selector" (dict "root" . "component" "nats") | nindent 10 }}
+  {{- end }}
+- ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
+{{- end -}}
+
 {{/* The port at which services reach the receiver of traces: the one that was given, or that of its address. */}}
 {{- define "dovetail.otelPort" -}}
 {{- $url := urlParse .Values.otel.endpoint -}}

@@ -16,7 +16,7 @@
   "CLUSTER_SERVICE_CIDR" "settings.clusterServiceCidr" "ISOLATED_VPC" "settings.isolatedVPC"
   "VM_MEMORY_OVERHEAD_PERCENT" "settings.vmMemoryOverheadPercent" "RESERVED_ENIS" "settings.reservedENIs"
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" "settings.disableClusterStateObservability"
-  "FEATURE_GATES" "settings.featureGates" "PAGE_PORT" "console.pagePort"
+  "FEATURE_GATES" "settings.featureGates" "PAGE_PORT" "console.pagePort" "PAGE_HOSTS" "console.hosts"
   "OTEL_EXPORTER_OTLP_ENDPOINT" "otel.endpoint" "SINKS" "sinks.list" "SINKS_FILE" "sinks.list" -}}
 {{- $fixed := list "HTTP_PORT" "LOG_LEVEL_FILE" "REPLICA_NAME" "LEASE_NAMESPACE" "TEST_CLOCK_FILE" -}}
 {{- $component := .component -}}
@@ -86,6 +86,9 @@
 {{- end }}
 {{- if eq .component "console" }}
 - { name: PAGE_PORT, value: {{ int .block.pagePort | quote }} }
+{{- $page := printf "%s-page" (include "dovetail.serviceName" .) }}
+{{- $inside := printf "%s.%s" $page .root.Release.Namespace }}
+- { name: PAGE_HOSTS, value: {{ join "," (concat (list $page $inside (printf "%s.svc" $inside) (printf "%s.svc.cluster.local" $inside)) .values.hosts) | quote }} }
 {{- else if eq .component "sinks" }}
 - { name: SINKS_FILE, value: /etc/dovetail-sinks/sinks.yaml }
 {{- else if ne .component "solver" }}

@@ -71,9 +71,14 @@ metadata:
 spec:
   podSelector:
     matchLabels: {{- include "dovetail.selector" . | nindent 6 }}
-  # Probes and metrics; but for the console's page nothing else listens.
+  # Metrics; but for the console's page nothing else listens. Probes come from the node, which no policy keeps away.
   ingress:
     - ports: [{ port: http, protocol: TCP }]
+      from:
+        - podSelector: {}
+        {{- with .root.Values.metrics.allowFrom }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
     {{- if and (eq .component "console") .values.allowFrom }}
     - ports: [{ port: page, protocol: TCP }]
       from: {{- toYaml .values.allowFrom | nindent 8 }}
@@ -85,11 +90,7 @@ spec:
     {{- if eq .component "sinks" }}
     - to: {{- toYaml .values.allowTo | nindent 8 }}
     {{- end }}
-    - ports:
-        {{- range include "dovetail.natsPorts" .root | splitList "," | uniq }}
-        - { port: {{ . }}, protocol: TCP }
-        {{- end }}
-    - ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
+    {{- include "dovetail.natsEgress" .root | nindent 4 }}
     {{- if and (eq .component "solver") .root.Values.otel.endpoint }}
     - ports: [{ port: {{ include "dovetail.otelPort" .root }}, protocol: TCP }]
     {{- end }}

@@ -106,14 +106,34 @@ export type StreamInfo = {
   };
 };
 
-/** Undefined when there is no such stream. */
+/**
+ * A stream with one of these has the server bring messages of other streams, or write on other
+ * subjects, whatever a client's rights are. Dovetail's streams have none of them.
+ */
+const movers = ['mirror', 'sources', 'republish', 'subject_transform'] as const;
+
+function refuseMovers(stream: string, { config }: Pick<StreamInfo, 'config'>): void {
+  const found = movers.filter((key) => ![undefined, null].includes(config[key] as null));
+  if (found.length > 0)
+    throw new BusError(
+      'stream-refused',
+      `stream ${stream} has ${found.join(' and ')}, which Dovetail does not ask for: find out who made it, and delete it; it is made again`,
+    );
+}
+
+/**
+ * The state of a stream. Undefined when there is no such stream. Rejects with BusError
+ * `stream-refused` if the stream moves messages from or to elsewhere.
+ */
 export async function streamInfo(
   connection: NatsConnection,
   stream: string,
   timeoutMs: number,
 ): Promise<StreamInfo | undefined> {
   try {
-    return await api<StreamInfo>(connection, `STREAM.INFO.${stream}`, undefined, timeoutMs);
+    const info = await api<StreamInfo>(connection, `STREAM.INFO.${stream}`, undefined, timeoutMs);
+    refuseMovers(stream, info);
+    return info;
   } catch (error) {
     if (error instanceof ApiError && error.code === faults.streamNotFound) return undefined;
     throw busErrorOf(error, `stream ${stream}`);

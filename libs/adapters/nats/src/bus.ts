@@ -24,7 +24,7 @@ import { headersOf, natsHeaders, payloadOf } from './message.js';
 import type { NatsOptions, NatsState } from './options.js';
 import { JetStreamReader } from './reader.js';
 import { serve } from './serve.js';
-import { ensureStream } from './streams.js';
+import { awaitStream, ensureStream } from './streams.js';
 import { work } from './work.js';
 
 /** The bus over NATS, with the state of its connection. `close` ends the connection. */
@@ -33,7 +33,8 @@ export type NatsBus = Bus & { state(): NatsState; close(): Promise<void> };
 /**
  * Connects in the background and stays connected for ever. A server that is down, too old, or
  * refuses the credentials shows in the log and in `state()`, and is waited for. Calls made in the
- * meantime wait for `timeoutMs` and then reject with BusError.
+ * meantime wait for `timeoutMs` and then reject with BusError. Throws when the credentials cannot
+ * be read.
  */
 export function connectNats(options: NatsOptions): NatsBus {
   return new JetStreamBus(options);
@@ -44,6 +45,7 @@ class JetStreamBus implements NatsBus {
   readonly #reader: JetStreamReader;
   readonly #log: Log;
   readonly #replicas: number;
+  readonly #makesStreams: boolean;
   readonly #specs = new Map<string, StreamSpec>();
   /** Why streams are left out, by their names, as it was last told. */
   readonly #leftOut = new Map<string, string>();
@@ -53,6 +55,7 @@ class JetStreamBus implements NatsBus {
     this.#reader = new JetStreamReader(this.#link, options.log, (stream) => this.#remake(stream));
     this.#log = options.log;
     this.#replicas = options.replicas ?? 1;
+    this.#makesStreams = options.makesStreams ?? options.credentials === undefined;
   }
 
   state(): NatsState {
@@ -103,7 +106,7 @@ class JetStreamBus implements NatsBus {
       return await this.#publishOnce(connection, message);
     } catch (error) {
       // No stream covers the subject. It was deleted, so every publisher that knows its
-      // specification makes it again.
+      // specification and may make it does so.
       if (!(error instanceof BusError) || error.code !== 'no-responders') throw error;
       await this.#ensureAll(connection, this.#specs.values());
       return await this.#publishOnce(connection, message).catch((again: unknown) => {
@@ -190,13 +193,13 @@ class JetStreamBus implements NatsBus {
   }
 
   #ensure(connection: NatsConnection, spec: StreamSpec): Promise<void> {
-    return ensureStream(connection, spec, {
-      replicas: this.#replicas,
-      timeoutMs: this.#link.timeoutMs,
-    });
+    const { timeoutMs } = this.#link;
+    return this.#makesStreams
+      ? ensureStream(connection, spec, { replicas: this.#replicas, timeoutMs })
+      : awaitStream(connection, spec, timeoutMs);
   }
 
-  /** Streams that this process has ensured are made again when they are lost. */
+  /** Streams that this process has ensured and may make are made again when they are lost. */
   async #remake(stream: string): Promise<boolean> {
     const spec = this.#specs.get(stream);
     if (spec === undefined) return false;

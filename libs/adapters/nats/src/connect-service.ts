@@ -35,6 +35,7 @@ export function connectService(
     ...told,
     servers,
     replicas: given.natsReplicas,
+    makesStreams: role === 'streams' || given.natsCredentials === '',
     name: `${role} ${given.replicaName}`,
     inboxPrefix: inboxOf(given.clusterName, role),
     ...secretsOf(servers, given),

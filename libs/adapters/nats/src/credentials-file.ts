@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-import type { NatsCredentials } from './options.js';
+import { authenticatorOf, type NatsCredentials } from './options.js';
 
 /**
  * Credentials from a file: a `.creds` file, or the seed of an NKey. An empty path is none. Throws
- * when it cannot be read. The file is read again for each connection, so credentials that are
- * renewed in place are used without a restart.
+ * when it cannot be read, or holds no key. The file is read again for each connection, so
+ * credentials that are renewed in place are used without a restart.
  */
 export function credentialsOf(path: string): { readonly credentials?: NatsCredentials } {
   if (path === '') return {};
   let last = readCredentials(path);
+  authenticatorOf(last);
   const read = (): FileCredentials => {
     try {
       last = readCredentials(path);

@@ -1,6 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { FollowEvent, FollowFrom, Log, StopSignal } from '@dovetail/core-ports';
+import {
+  BusError,
+  type FollowEvent,
+  type FollowFrom,
+  type Log,
+  type StopSignal,
+} from '@dovetail/core-ports';
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 
 import { api, busErrorOf, nanos, streamInfo } from './api.js';
@@ -41,6 +47,9 @@ const silenceMs = 3_500;
  */
 const resumeWithinMs = 5 * 60_000;
 
+/** Pause after a stream was refused. Only a person mends that, so the log need not fill with it. */
+const refusedMs = 5_000;
+
 /**
  * Messages that a follower takes in one turn of the event loop. Node.js reads up to 2 MB of a
  * socket in one turn, which is thousands of messages. More would hold up Lease renewals and probes,
@@ -67,11 +76,8 @@ export async function* follow(
   while (!stop.aborted) {
     const connection = await deps.link.connectionUnless(stop);
     if (connection === undefined) return;
-    const begun = await begin(deps, connection, { ...plan, from }, memory);
-    if (begun === undefined) {
-      await pause(250, stop);
-      continue;
-    }
+    const begun = await begin(deps, connection, { ...plan, from, memory }, stop);
+    if (begun === undefined) continue;
     let end: SessionEnd;
     if ('reason' in begun) end = { resume: false, reason: begun.reason };
     else {
@@ -88,18 +94,24 @@ export async function* follow(
   }
 }
 
+/** Where a follower begins or resumes. */
+type Beginning = Pick<FollowPlan, 'stream' | 'from'> & {
+  readonly memory: FollowMemory | undefined;
+};
+
 /** Reads the stream's state and decides: resume, start, `reset`, or (undefined) try again. */
 async function begin(
   deps: FollowDeps,
   connection: NatsConnection,
-  { stream, from }: Pick<FollowPlan, 'stream' | 'from'>,
-  memory: FollowMemory | undefined,
+  { stream, from, memory }: Beginning,
+  stop: StopSignal,
 ): Promise<{ memory: FollowMemory } | { reason: string } | undefined> {
   try {
     const info = await streamInfo(connection, stream, deps.link.timeoutMs);
     if (info === undefined) {
       if (memory !== undefined) return { reason: `stream ${stream} is gone` };
       await deps.remake(stream);
+      await pause(250, stop);
       return undefined;
     }
     if (memory !== undefined) {
@@ -122,9 +134,18 @@ async function begin(
       }),
     };
   } catch (error) {
-    deps.log.debug('nats-follow-retry', busErrorOf(error, stream).message, { stream });
+    await pause(toldPause(deps, stream, error), stop);
     return undefined;
   }
+}
+
+/** Tells why a follower cannot begin. Returns the pause before the next try. */
+function toldPause({ log }: FollowDeps, stream: string, error: unknown): number {
+  const { code, message } = busErrorOf(error, stream);
+  const isRefused = code === 'stream-refused';
+  if (isRefused) log.warn('nats-stream-refused', message, { stream });
+  else log.debug('nats-follow-retry', message, { stream });
+  return isRefused ? refusedMs : 250;
 }
 
 /** Whether a follower would begin at a sequence that a stream with this end cannot have had. */
@@ -256,8 +277,10 @@ class Session {
           firstSequence: info.state.first_seq,
           lastSequence: info.state.last_seq,
         });
-    } catch {
-      // The heartbeats tell when the server is away; the next probe asks again.
+    } catch (error) {
+      // The heartbeats tell when the server is away; the next probe asks again. A stream that was
+      // given rules that move messages is left.
+      if (error instanceof BusError && error.code === 'stream-refused') this.#inbox.push(resume);
     }
   }
 

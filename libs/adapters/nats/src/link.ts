@@ -51,8 +51,11 @@ export class NatsLink {
   #state: NatsState = 'connecting';
   #failures = 0;
 
+  /** Throws when the credentials cannot be read. */
   constructor(options: NatsOptions) {
     this.#options = options;
+    // A key that cannot be read is no server that is away: it will not come back.
+    if (options.credentials !== undefined) authenticatorOf(options.credentials);
     void this.#keep();
   }
 

@@ -1,4 +1,4 @@
-import type { Log, Metrics } from '@dovetail/core-ports';
+import { type Log, messageOf, type Metrics } from '@dovetail/core-ports';
 import {
   type Authenticator,
   credsAuthenticator,
@@ -6,6 +6,8 @@ import {
   tokenAuthenticator,
   usernamePasswordAuthenticator,
 } from '@nats-io/transport-node';
+
+import { userKeyOf } from './user-keys.js';
 
 /** How a service authenticates. */
 export type NatsCredentials =
@@ -42,6 +44,11 @@ export type NatsOptions = {
   readonly log: Log;
   /** Counts `dovetail_nats_failures_total` by the name of what was logged. */
   readonly metrics?: Metrics;
+  /**
+   * Whether this client makes streams, or waits until another one has made them. Default: it makes
+   * them if it has no credentials, because NATS then knows no users.
+   */
+  readonly makesStreams?: boolean;
   /** Copies of each stream, 1 to 5. More than 1 needs a NATS cluster. Default 1. */
   readonly replicas?: number;
   /** How long one call waits for the server. Default 5,000. */
@@ -67,7 +74,10 @@ export type NatsState =
  */
 export const natsVersionMin = '2.11.0';
 
-/** The client library's authenticator for these credentials. */
+/**
+ * The client library's authenticator for these credentials. White space around a key does not
+ * count. Throws when the key cannot be read.
+ */
 export function authenticatorOf(credentials: NatsCredentials): Authenticator {
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
   switch (credentials.kind) {
@@ -76,11 +86,27 @@ export function authenticatorOf(credentials: NatsCredentials): Authenticator {
     case 'token':
       return tokenAuthenticator(credentials.token);
     case 'nkey':
-      return nkeyAuthenticator(bytes(credentials.seed));
+      return nkeyAuthenticator(bytes(readableSeed(credentials.seed)));
     case 'creds':
+      readableSeed(seedIn.exec(credentials.text)?.[1] ?? '');
       return credsAuthenticator(bytes(credentials.text));
     case 'file':
       return (nonce) => authenticatorOf(credentials.read())(nonce);
+  }
+}
+
+/** The seed in the text of a `.creds` file. */
+const seedIn = /BEGIN USER NKEY SEED-+\s*(\w+)/;
+
+function readableSeed(text: string): string {
+  const seed = text.trim();
+  try {
+    return userKeyOf(seed).seed;
+  } catch (error) {
+    throw new Error(
+      `the key for NATS cannot be read (${messageOf(error)}): give the seed of a user, as \`dovetail nats-users\` writes it, or the text of a .creds file`,
+      { cause: error },
+    );
   }
 }
 

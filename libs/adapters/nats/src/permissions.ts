@@ -30,7 +30,14 @@ export function permissionsOf(rights: BusRights): NatsPermissions {
 
 function publishable(rights: BusRights): readonly string[] {
   const { follows, consumes, makes, publishes, asks, reads, works, measures } = rights;
-  const named = [...makes.map(({ name }) => name), ...rights.sees, ...follows];
+  const worked = works.map(({ stream }) => stream);
+  const named = [
+    ...makes.map(({ name }) => name),
+    ...rights.sees,
+    ...follows,
+    ...consumes,
+    ...worked,
+  ];
   return [
     ...publishes,
     ...asks,
@@ -43,7 +50,8 @@ function publishable(rights: BusRights): readonly string[] {
     ...follows.flatMap((name) => [`$JS.API.CONSUMER.CREATE.${name}.*`, `$JS.FC.${name}.>`]),
     ...consumes.flatMap(consumersOf),
     ...measures.map(({ stream, name }) => `$JS.API.CONSUMER.INFO.${stream}.${name}`),
-    ...reads.map((name) => `$JS.API.DIRECT.GET.${name}.>`),
+    // By its subject, or by its sequence.
+    ...reads.flatMap((name) => [`$JS.API.DIRECT.GET.${name}.>`, `$JS.API.DIRECT.GET.${name}`]),
     ...works.flatMap(({ stream, name, filter }) => [
       `$JS.API.CONSUMER.CREATE.${stream}.${name}${filter === undefined ? '' : `.${filter}`}`,
       `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`,

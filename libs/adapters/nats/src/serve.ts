@@ -32,6 +32,13 @@ export async function serve(
 }
 
 /**
+ * Whether a message is a client's request. NATS delivers messages of streams and answers of its own
+ * on any subject that a client names, and asks no rights for it. Such a delivery has no inbox for
+ * the answer.
+ */
+const isAsked = (reply: string | undefined): boolean => reply?.startsWith('_INBOX') === true;
+
+/**
  * Serves until `stop`, or until this connection is closed for good (reconnects keep the
  * subscription).
  */
@@ -51,6 +58,7 @@ async function serveOn(
     queue: options.queue,
     handler: (error, message) => {
       if (error !== null) return;
+      if (!isAsked(message.reply)) return;
       const request: DeliveredMessage = {
         subject: message.subject,
         payload: payloadOf(message.data),

@@ -42,7 +42,27 @@ const differs = (info: StreamInfo, wanted: Readonly<Record<string, unknown>>): b
 const defaultOf = (value: unknown): unknown =>
   typeof value === 'boolean' ? false : typeof value === 'number' ? 0 : undefined;
 
-/** Makes a missing stream, and updates one that differs. Two services that do so at once agree. */
+/**
+ * Rejects with BusError `no-stream` while a stream is missing, or holds other subjects. For clients
+ * that may not make it.
+ */
+export async function awaitStream(
+  connection: NatsConnection,
+  { name, subjects }: StreamSpec,
+  timeoutMs: number,
+): Promise<void> {
+  const info = await streamInfo(connection, name, timeoutMs);
+  const held = info?.config['subjects'];
+  const remedy = '`dovetail nats-streams` makes it, with the credentials of the user `streams`';
+  if (info === undefined) throw new BusError('no-stream', `there is no stream ${name}: ${remedy}`);
+  if (JSON.stringify(held) !== JSON.stringify(subjects))
+    throw new BusError(
+      'no-stream',
+      `stream ${name} holds ${JSON.stringify(held)} instead of ${JSON.stringify(subjects)}: ${remedy}`,
+    );
+}
+
+/** Makes a missing stream, and updates one that differs. Two clients that do so at once agree. */
 export async function ensureStream(
   connection: NatsConnection,
   spec: StreamSpec,

@@ -7,7 +7,7 @@ import {
 } from '@dovetail/core-ports';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 
-import { api, ApiError, busErrorOf, faults, nanos } from './api.js';
+import { api, ApiError, busErrorOf, faults, nanos, streamInfo } from './api.js';
 import type { NatsLink } from './link.js';
 import { delivered, type Delivery, deliveryOf } from './message.js';
 import { Inbox, pause } from './signal.js';
@@ -80,6 +80,8 @@ async function ensureConsumer(
   };
   const suffix = spec.filter === undefined ? '' : `.${spec.filter}`;
   try {
+    // A stream that moves messages is refused.
+    await streamInfo(connection, spec.stream, deps.link.timeoutMs);
     await api(
       connection,
       `CONSUMER.CREATE.${spec.stream}.${spec.name}${suffix}`,

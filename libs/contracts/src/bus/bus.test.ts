@@ -25,6 +25,7 @@ import {
   requestPlan,
   requestSearch,
   servePlanner,
+  streamHeader,
   streamName,
   streamSpecs,
   subjects,
@@ -118,6 +119,7 @@ describe('the state feed', () => {
     await channel.bus.publish({
       subject: subjects.state(cluster, 'pod', 'someone-else'),
       payload: encodeStateRecord(record!),
+      headers: { [streamHeader]: streamName(cluster, 'state') },
     });
     expect(await heard(followState(channel, stop))).toMatchObject([
       {

@@ -1,6 +1,7 @@
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import {
   type Clock,
+  type DeliveredMessage,
   neverStopping,
   type PublishAck,
   type StopSignal,
@@ -16,7 +17,7 @@ import {
 import { limits } from '../limits.js';
 import type { ClassCatalog, UnavailableOffering } from '../messages.js';
 import { streamName, subjects } from '../subjects.js';
-import { type Channel, post } from './channel.js';
+import { type Channel, post, strayFault } from './channel.js';
 import type { MalformedMessage } from './state.js';
 
 /** How long encoding goes on without a pause, in milliseconds: as the loops of the services do. */
@@ -72,6 +73,7 @@ export async function publishClassCatalog(
   for (const part of parts) {
     await post(channel, {
       subject: subjects.classCatalog(channel.cluster, part.classUid, part.part),
+      stream: 'catalog',
       type: 'ClassCatalog',
       payload: encodeClassCatalog(part),
       messageId: `catalog/${part.classUid}/${part.revision}/${String(part.part)}/${options.generation}`,
@@ -92,6 +94,7 @@ export async function dropCatalogParts(
   for (const part of parts) {
     await post(channel, {
       subject: subjects.classCatalog(channel.cluster, classUid, part),
+      stream: 'catalog',
       type: 'ClassCatalog',
       payload: encodeClassCatalog({
         classUid,
@@ -117,6 +120,7 @@ export const publishUnavailable = (
 ): Promise<PublishAck> =>
   post(channel, {
     subject: subjects.unavailable(channel.cluster, offering),
+    stream: 'catalog',
     type: 'UnavailableOffering',
     payload: encodeUnavailableOffering(offering),
     messageId: `unavailable/${offering.instanceType}/${offering.zone}/${offering.capacityType}/${String(offering.untilMs)}/${options.generation}`,
@@ -151,9 +155,11 @@ export type CatalogEvent =
  */
 export function catalogEventOf(
   { cluster, nowMs }: { readonly cluster: string; readonly nowMs: number },
-  message: { readonly subject: string; readonly payload: Uint8Array; readonly sequence: number },
+  message: Pick<DeliveredMessage, 'subject' | 'payload' | 'headers' | 'sequence'>,
 ): CatalogEvent {
   const { subject, sequence } = message;
+  const stray = strayFault({ cluster }, 'catalog', message);
+  if (stray !== undefined) return { kind: 'malformed', subject, sequence, ...stray };
   const unavailable = subject.split('.')[4] === 'unavailable';
   const decoded = unavailable
     ? decodeUnavailableOffering(message.payload)

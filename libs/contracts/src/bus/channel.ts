@@ -14,10 +14,10 @@ import {
 
 import type { BlobManifest } from '../codec/index.js';
 import { decodeBlobManifest, encodeBlobManifest } from '../codec/index.js';
-import { blobHeader, headersFor } from '../headers.js';
+import { blobHeader, headersFor, streamHeader } from '../headers.js';
 import { limits } from '../limits.js';
 import type { Decoded } from '../messages.js';
-import { streamName, subjects } from '../subjects.js';
+import { streamName, type StreamRole, subjects } from '../subjects.js';
 
 /**
  * The ports of the bus that contracts speak through. A service adds `StreamAdmin` or
@@ -38,6 +38,8 @@ export type Channel = Reader & {
 
 /** A message before its size is known. */
 export type Post = {
+  /** The stream that its subject belongs to. */
+  readonly stream: StreamRole;
   readonly subject: string;
   readonly type: string;
   readonly payload: Uint8Array;
@@ -65,8 +67,9 @@ export const contentId = (hash: Hash, bytes: Uint8Array): string => hash.sha256H
  * Rejects with BusError.
  */
 export async function post(channel: Channel, message: Post): Promise<PublishAck> {
-  const { subject, type, payload, messageId, traceparent, about, ...expectations } = message;
-  const headers = headersFor({
+  const { stream, subject, type, payload, messageId, traceparent, about, ...expectations } =
+    message;
+  const envelope = headersFor({
     id: messageId,
     source: { cluster: channel.cluster, service: channel.source },
     type,
@@ -74,6 +77,7 @@ export async function post(channel: Channel, message: Post): Promise<PublishAck>
     timeMs: channel.clock.nowMs(),
     ...(traceparent === undefined ? {} : { traceparent }),
   });
+  const headers = { ...envelope, [streamHeader]: streamName(channel.cluster, stream) };
   if (payload.length <= limits.messageBytesMax)
     return channel.bus.publish({ subject, payload, headers, messageId, ...expectations });
   const manifest = await postBlob(channel, payload);
@@ -98,12 +102,14 @@ export async function postBlob(channel: Channel, bytes: Uint8Array): Promise<Blo
       `${String(bytes.length)} bytes are more than ${String(limits.blobPartsMax)} parts of ${String(limits.messageBytesMax)}`,
     );
   const id = contentId(channel.hash, bytes);
+  const headers = { [streamHeader]: streamName(channel.cluster, 'blobs') };
   for (let part = 0; part < parts; part += 1) {
     const payload = bytes.subarray(
       part * limits.messageBytesMax,
       (part + 1) * limits.messageBytesMax,
     );
-    await channel.bus.publish({ subject: subjects.blobPart(channel.cluster, id, part), payload });
+    const subject = subjects.blobPart(channel.cluster, id, part);
+    await channel.bus.publish({ subject, payload, headers });
   }
   return { id, parts, bytes: bytes.length };
 }
@@ -149,6 +155,24 @@ export async function collectBlob(
   if (filled !== bytes || contentId(reader.hash, whole) !== id)
     return { ok: false, field: 'blob.id', reason: `the parts of ${id} are not its content` };
   return { ok: true, value: whole };
+}
+
+/**
+ * Why a message counts as none of its stream. Undefined: a client published it there. A copy that
+ * NATS made for someone, or an answer of NATS, says nothing with the right of its sender.
+ */
+export function strayFault(
+  { cluster }: { readonly cluster: string },
+  role: StreamRole,
+  { headers }: Pick<DeliveredMessage, 'headers'>,
+): { readonly field: string; readonly reason: string } | undefined {
+  const [stream, named] = [streamName(cluster, role), headers[streamHeader]];
+  return named === stream
+    ? undefined
+    : {
+        field: streamHeader,
+        reason: `it is ${named ?? 'not there'} and must be ${stream}: nobody published this message into that stream`,
+      };
 }
 
 /** A message's own bytes: its payload, or the blob that its manifest names. */

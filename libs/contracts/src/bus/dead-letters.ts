@@ -1,6 +1,7 @@
 import type { DeliveredMessage, Headers, PublishAck, Publisher } from '@dovetail/core-ports';
 
-import { subjects } from '../subjects.js';
+import { streamHeader } from '../headers.js';
+import { streamName, subjects } from '../subjects.js';
 
 /** The headers that a dead letter has beside those of the decision itself. */
 export const deadLetterHeaders = {
@@ -35,6 +36,7 @@ export function publishDeadLetter(
   const { subject, payload, sequence } = message;
   const headers: Headers = {
     ...ownHeaders(message.headers),
+    [streamHeader]: streamName(cluster, 'deadletters'),
     [deadLetterHeaders.sink]: sink,
     [deadLetterHeaders.reason]: headerText(reason),
     [deadLetterHeaders.attempts]: String(attempts),

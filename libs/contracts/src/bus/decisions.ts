@@ -31,6 +31,7 @@ export function publishDecision(
   const [first] = decision.objects;
   return post(channel, {
     subject: subjects.decision(channel.cluster, decision.kind, decision.pool),
+    stream: 'decisions',
     type: `Decision.${decision.kind}`,
     ...(first === undefined ? {} : { about: nameOf(first) }),
     payload: encodeDecision(published),

@@ -27,6 +27,7 @@ export const publishRecordPart = (
 ): Promise<PublishAck> =>
   publish(channel, {
     subject: subjects.recordPart(channel.cluster, id),
+    stream: 'records',
     type: 'RecordPart',
     payload: encodeRecordPart({ id, packed: packing.pack(text) }),
     messageId: `record-part/${id}`,
@@ -36,6 +37,7 @@ export const publishRecordPart = (
 export const publishPlanRecord = (channel: Channel, record: PlanRecord): Promise<PublishAck> =>
   publish(channel, {
     subject: subjects.planRecord(channel.cluster, record.id),
+    stream: 'records',
     type: 'PlanRecord',
     payload: encodePlanRecord(record),
     messageId: `record/${record.id}/${String(record.createdMs)}`,

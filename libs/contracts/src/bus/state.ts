@@ -1,4 +1,4 @@
-import type { PublishAck, StopSignal, StreamPosition } from '@dovetail/core-ports';
+import type { Headers, PublishAck, StopSignal, StreamPosition } from '@dovetail/core-ports';
 
 import { decodeStateRecord, encodeStateRecord } from '../codec/index.js';
 import { limits } from '../limits.js';
@@ -11,7 +11,7 @@ import type {
   Verdict,
 } from '../messages.js';
 import { streamName, subjectOfRecord, subjects } from '../subjects.js';
-import { type Channel, post, type Reader } from './channel.js';
+import { type Channel, post, type Reader, strayFault } from './channel.js';
 
 /**
  * The message id of a record, for the bus's duplicate window. Each publish has a new generation and
@@ -36,6 +36,7 @@ export function publishState(
 ): Promise<PublishAck> {
   return post(channel, {
     subject: subjectOfRecord(channel.cluster, record),
+    stream: 'state',
     type: 'StateRecord',
     payload: encodeStateRecord(record),
     messageId: messageIdOf(record),
@@ -127,11 +128,14 @@ export function stateEventOf(
   message: {
     readonly subject: string;
     readonly payload: Uint8Array;
+    readonly headers: Headers;
     readonly sequence: number;
     readonly timeMs: number;
   },
 ): StateEvent {
   const { subject, sequence, timeMs } = message;
+  const stray = strayFault({ cluster }, 'state', message);
+  if (stray !== undefined) return { kind: 'malformed', subject, sequence, ...stray };
   const decoded = decodeStateRecord(message.payload);
   if (!decoded.ok)
     return { kind: 'malformed', subject, sequence, field: decoded.field, reason: decoded.reason };

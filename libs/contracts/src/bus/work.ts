@@ -23,9 +23,9 @@ import {
   type PlanMessage,
   replacedNodes,
 } from '../messages.js';
-import { subjects, workers } from '../subjects.js';
+import { type StreamRole, subjects, workers } from '../subjects.js';
 import { placeOfBatch, placeOfDecision, traceparentOf, workOfPlan } from '../traces.js';
-import { type Channel, contentId, payloadOf, post, type Reader } from './channel.js';
+import { type Channel, contentId, payloadOf, post, type Reader, strayFault } from './channel.js';
 
 /**
  * Queues a group's pending pods. It replaces an older batch of the group that no solver has taken
@@ -34,6 +34,7 @@ import { type Channel, contentId, payloadOf, post, type Reader } from './channel
 export const publishBatch = (channel: Channel, batch: PendingBatch): Promise<PublishAck> =>
   post(channel, {
     subject: subjects.pending(channel.cluster, batch.group),
+    stream: 'pending',
     type: 'PendingBatch',
     payload: encodePendingBatch(batch),
     messageId: `batch/${batch.group}/${batch.round}`,
@@ -78,6 +79,7 @@ export function publishPlan(
   const place = placeOfDecision(channel, planDecisionId(plan), traceId);
   return post(channel, {
     subject: subjects.plan(channel.cluster, groupOf(channel.hash, plan.cause)),
+    stream: 'plans',
     type: 'PlanMessage',
     payload: encodePlanMessage(plan),
     messageId: `plan/${plan.id}/${String(plan.createdMs)}`,
@@ -102,7 +104,11 @@ export const workBatches = (
   reader: WorkReader,
   stop: StopSignal,
 ): AsyncGenerator<Work<PendingBatch>> =>
-  workOf(reader, workers.solvers(reader.cluster), decodePendingBatch, stop);
+  workOf(
+    reader,
+    { role: 'pending', spec: workers.solvers(reader.cluster), decode: decodePendingBatch },
+    stop,
+  );
 
 /** The batches that are not planned yet. Undefined: no solver has ever run. */
 export const batchesLag = ({ bus, cluster }: Reader): Promise<QueueLag | undefined> =>
@@ -113,18 +119,33 @@ export const workPlans = (
   reader: WorkReader,
   stop: StopSignal,
 ): AsyncGenerator<Work<PlanMessage>> =>
-  workOf(reader, workers.launcher(reader.cluster), decodePlanMessage, stop);
+  workOf(
+    reader,
+    { role: 'plans', spec: workers.launcher(reader.cluster), decode: decodePlanMessage },
+    stop,
+  );
 
 /** Delay until a message comes again whose parts the bus did not give: a server restarts in it. */
 const againMs = 2_000;
 
+/** A queue, and how its messages are read. */
+type Queue<T> = {
+  readonly role: StreamRole;
+  readonly spec: WorkerSpec;
+  readonly decode: (bytes: Uint8Array) => Decoded<T>;
+};
+
 async function* workOf<T>(
   reader: WorkReader,
-  spec: WorkerSpec,
-  decode: (bytes: Uint8Array) => Decoded<T>,
+  { role, spec, decode }: Queue<T>,
   stop: StopSignal,
 ): AsyncGenerator<Work<T>> {
   for await (const item of reader.bus.work(spec, stop)) {
+    const stray = strayFault(reader, role, item.message);
+    if (stray !== undefined) {
+      yield { item, read: { ok: false, ...stray } };
+      continue;
+    }
     const bytes = await payloadOf(reader, item.message).catch(() => undefined);
     if (bytes === undefined) {
       // The parts could not be collected now. The connection itself reports a lost bus.

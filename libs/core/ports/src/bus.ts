@@ -139,11 +139,12 @@ export type BusErrorCode =
   | 'full'
   | 'server-too-old'
   | 'denied'
-  | 'no-stream';
+  | 'no-stream'
+  | 'stream-refused';
 
 /**
  * A call of the bus failed. `unavailable` and `timeout` are worth another try; `full` is, once
- * there is room in the stream again.
+ * there is room in the stream again. `stream-refused`: a stream is there that may not be trusted.
  */
 export class BusError extends Error {
   override readonly name = 'BusError';
@@ -160,8 +161,8 @@ export class BusError extends Error {
  */
 export interface StreamAdmin {
   /**
-   * Makes streams that are missing and updates those that differ. Any service may call it at any
-   * time. It rejects if a stream that is needed cannot be had.
+   * Makes streams that are missing and updates those that differ, if this client may. Any service
+   * may call it at any time. It rejects if a stream that is needed cannot be had.
    */
   ensureStreams(specs: readonly StreamSpec[]): Promise<void>;
 }

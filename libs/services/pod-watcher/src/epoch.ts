@@ -127,7 +127,8 @@ export class PodWatcherEpoch {
       if (stop.aborted) return;
       const compare = async (): Promise<void> => {
         await room.measure();
-        // Solvers and the reaper may not make a stream that was lost.
+        // Without users of NATS, a stream that was lost is made again here. With them, this says
+        // that one is missing.
         await channel.bus.ensureStreams(streamSpecs(channel.cluster));
         await this.#feed.audit();
       };

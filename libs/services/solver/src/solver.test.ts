@@ -1,4 +1,4 @@
-import { streamName, subjects } from '@dovetail/contracts';
+import { streamHeader, streamName, subjects } from '@dovetail/contracts';
 import { poolValue } from '@dovetail/core-api/testing';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import type { FollowEvent } from '@dovetail/core-ports';
@@ -284,6 +284,7 @@ describe('what was lost', () => {
     await stage.bus.publish({
       subject: subjects.state(clusterName, 'pod', 'bad'),
       payload: new Uint8Array([255]),
+      headers: { [streamHeader]: streamName(clusterName, 'state') },
     });
     await stage.tell('pod', podValue('a'));
     stage.solver('one');

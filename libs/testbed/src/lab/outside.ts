@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { obtainControlPlane } from '../obtain/control-plane.js';
@@ -11,7 +11,7 @@ import { TestbedError } from '../process/errors.js';
 import { httpRequest } from '../process/http.js';
 import { type RunningPart, startPart } from '../process/part.js';
 import { freePort } from '../process/ports.js';
-import { busUsers } from './bus-users.js';
+import { busUsers, seedOf } from './bus-users.js';
 import type { LabOptions } from './options.js';
 
 /** The bus of a lab. */
@@ -50,11 +50,31 @@ export async function startBus(
   const config = await busUsers(options);
   const nats = await startNats({ path: found.path, dir: join(options.dir, 'nats'), config });
   parts.set('nats-server', nats);
+  parts.set('nats-streams', await startStreams(options, nats.url));
   return {
     url: nats.url,
     description: `nats-server ${found.version}: real, ${nats.url}`,
     wipeStore: () => nats.wipeStore(),
   };
+}
+
+/** Starts the maker of the streams, and returns once they are there. No service may make them. */
+function startStreams(options: LabOptions, url: string): Promise<RunningPart> {
+  const logFile = join(options.dir, 'logs', 'nats-streams.log');
+  const cli = join(options.distDir, 'cli.js');
+  return startPart({
+    name: 'nats-streams',
+    command: process.execPath,
+    args: ['--max-old-space-size=64', cli, 'nats-streams', '--keep', '--sinks'],
+    logFile,
+    env: {
+      CLUSTER_NAME: options.clusterName,
+      NATS_URL: url,
+      NATS_CREDENTIALS: seedOf(options, 'streams'),
+    },
+    ready: async () => (await readFile(logFile, 'utf8')).includes('are there'),
+    readyDeadlineMs: 60_000,
+  });
 }
 
 /** Starts the real control plane or its twin, as the lab's options say. */

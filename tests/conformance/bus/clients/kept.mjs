@@ -7,7 +7,9 @@ import { connect, nkeyAuthenticator } from '@nats-io/transport-node';
 const { NATS_URL, NATS_CREDENTIALS, INBOX, STREAM, FILTER, COUNT } = process.env;
 const connection = await connect({
   servers: NATS_URL,
-  authenticator: nkeyAuthenticator(readFileSync(NATS_CREDENTIALS)),
+  authenticator: nkeyAuthenticator(
+    new TextEncoder().encode(readFileSync(NATS_CREDENTIALS, 'utf8').trim()),
+  ),
   inboxPrefix: INBOX,
 });
 void (async () => {

@@ -5,23 +5,51 @@ import { join } from 'node:path';
 import {
   connectService,
   type NatsBus,
-  newUserKey,
-  permissionsOf,
-  type UserKey,
-  usersConfig,
+  seedFile,
+  usersFile,
+  writeUsers,
 } from '@dovetail/adapter-nats';
-import { busRights, type BusRole, busRoles, inboxOf } from '@dovetail/contracts';
+import { type BusRole, deadLetterSpec, inboxOf, streamSpecs } from '@dovetail/contracts';
 import type { Log } from '@dovetail/core-ports';
 import { makeCertificate, type RunningNats, startNats } from '@dovetail/testbed';
-import { connect, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
+import {
+  connect,
+  type NatsConnection,
+  nkeyAuthenticator,
+  PermissionViolationError,
+} from '@nats-io/transport-node';
 
 /** The cluster whose users the server has. */
 export const cluster = 'lab';
 
-/** A server with the users of a cluster, their seeds in files, and what services complained of. */
+/** The user of the server's owner, who may do anything. */
+const operator = { user: 'operator', password: 'operator' };
+const bytes = new TextEncoder().encode('x');
+
+/** The subjects of these that the server refuses to a client. It answers in order. */
+export async function refused(
+  connection: NatsConnection,
+  tried: readonly string[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  const status = connection.status();
+  const listening = (async () => {
+    for await (const each of status)
+      if (each.type === 'error' && each.error instanceof PermissionViolationError)
+        found.push(each.error.subject);
+  })();
+  for (const subject of tried) connection.publish(subject, bytes);
+  await connection.flush();
+  await connection.close();
+  await listening;
+  return found;
+}
+
+/**
+ * A server with the users and the seeds that `nats-users` writes, and what services complained of.
+ */
 export class Guarded {
   readonly dir = mkdtempSync(join(tmpdir(), 'dovetail-rights-'));
-  readonly keys = new Map<BusRole, UserKey>(busRoles.map((role) => [role, newUserKey()]));
   readonly complaints: string[] = [];
   nats!: RunningNats;
   /** The file with the authority of its certificate; empty: it speaks no TLS. */
@@ -29,15 +57,22 @@ export class Guarded {
 
   /** Starts it; by TLS as `localhost` if so wanted, with the authority in the folder's ca.crt. */
   async start(path: string, { tls = false } = {}): Promise<void> {
-    const users = new Map(
-      [...this.keys].map(([role, { publicKey }]) => [
-        role,
-        { nkey: publicKey, permissions: permissionsOf(busRights(cluster, role)) },
-      ]),
-    );
-    for (const [role, { seed }] of this.keys) writeFileSync(join(this.dir, `${role}.nk`), seed);
-    const config = `authorization {\n${usersConfig(users)}}\n${tls ? this.#certified() : ''}`;
+    const config = `${await this.#users()}${tls ? this.#certified() : ''}`;
     this.nats = await startNats({ path, dir: join(this.dir, 'nats'), config });
+  }
+
+  /** Writes users and missing seeds. Answers the block of the server's configuration. */
+  async #users(): Promise<string> {
+    await writeUsers(cluster, this.dir);
+    const users = readFileSync(join(this.dir, usersFile), 'utf8');
+    return `authorization {\n${users.replace(/\]\s*$/, `${JSON.stringify(operator)}]\n`)}}\n`;
+  }
+
+  /** Makes the streams as their maker does. */
+  async makeStreams(): Promise<void> {
+    const maker = this.service('streams');
+    await maker.ensureStreams([...streamSpecs(cluster), deadLetterSpec(cluster)]);
+    await maker.close();
   }
 
   /** Makes an authority and a certificate. Answers the lines of the server's configuration. */
@@ -51,12 +86,11 @@ export class Guarded {
 
   /** Gives a role a new key while the server and its clients run. */
   async renew(role: BusRole): Promise<void> {
-    const [old, fresh] = [this.keys.get(role), newUserKey()];
-    this.keys.set(role, fresh);
     const file = join(this.dir, 'nats', 'nats.conf');
     const config = readFileSync(file, 'utf8');
-    writeFileSync(file, config.replace(old?.publicKey ?? '', fresh.publicKey));
-    writeFileSync(join(this.dir, `${role}.nk`), fresh.seed);
+    const before = await this.#users();
+    rmSync(join(this.dir, seedFile(role)));
+    writeFileSync(file, config.replace(before, await this.#users()));
     process.kill(this.nats.pid, 'SIGHUP');
   }
 
@@ -66,12 +100,17 @@ export class Guarded {
     return this.authority === '' ? url : url.replace('nats://127.0.0.1', 'tls://localhost');
   }
 
+  /** A plain client of the server's owner. */
+  operator(): Promise<NatsConnection> {
+    return connect({ servers: this.nats.url, user: operator.user, pass: operator.password });
+  }
+
   /** A plain client with a role's key. */
   raw(role: BusRole): Promise<NatsConnection> {
-    const seed = new TextEncoder().encode(this.keys.get(role)?.seed);
+    const seed = readFileSync(join(this.dir, seedFile(role)), 'utf8').trim();
     return connect({
       servers: this.nats.url,
-      authenticator: nkeyAuthenticator(seed),
+      authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
       inboxPrefix: inboxOf(cluster, role),
     });
   }

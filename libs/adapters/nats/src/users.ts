@@ -1,16 +1,11 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import {
-  type NatsUser,
-  newUserKey,
-  permissionsOf,
-  type UserKey,
-  userKeyOf,
-  usersConfig,
-} from '@dovetail/adapter-nats';
 import { busRights, type BusRole, busRoles } from '@dovetail/contracts';
 import { messageOf } from '@dovetail/core-ports';
+
+import { type NatsUser, permissionsOf, usersConfig } from './permissions.js';
+import { newUserKey, type UserKey, userKeyOf } from './user-keys.js';
 
 /** The file that nats-server's configuration includes. */
 export const usersFile = 'users.conf';
