@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { compareText, type Resources } from '@dovetail/core-kube-model';
 
 import type { InstanceType } from './instance-type.js';
@@ -81,7 +82,7 @@ export function leastDifference(a: CapacityDifference, b: CapacityDifference): C
     Object.fromEntries(
       [...new Set([...Object.keys(one), ...Object.keys(other)])]
         .sort(compareText)
-        .map((name) => [name, Math.min(one[name] ?? 0, other[name] ?? 0)] as const)
+        .map((name) => [name, Math.min(lookUp(one, name) ?? 0, lookUp(other, name) ?? 0)] as const)
         .filter(([, amount]) => amount !== 0),
     );
   return {
@@ -101,6 +102,6 @@ const changed = (resources: Resources, by: Resources): Resources =>
   Object.fromEntries(
     Object.entries(resources).map(([name, amount]) => [
       name,
-      Math.max(0, amount + (by[name] ?? 0)),
+      Math.max(0, amount + (lookUp(by, name) ?? 0)),
     ]),
   );

@@ -1,4 +1,4 @@
-import { at, float64At } from '@dovetail/core-invariant';
+import { at, float64At, lookUp } from '@dovetail/core-invariant';
 import {
   compareText,
   intersectRequirements,
@@ -266,7 +266,7 @@ export class Selections {
     const known = this.#known.get(text);
     if (known !== undefined) return known;
     const candidates = this.#tables.selection.keys
-      .flatMap((key) => this.#byLabel.get(`${key}=${pod.labels[key] ?? ''}`) ?? [])
+      .flatMap((key) => this.#byLabel.get(`${key}=${lookUp(pod.labels, key) ?? ''}`) ?? [])
       .concat(this.#others);
     const groups = [...new Set(candidates)]
       .filter((group) => groupSelects(group, pod))

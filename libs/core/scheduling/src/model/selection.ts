@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { LabelSelector, Pod } from '@dovetail/core-kube-model';
 
 import type { Snapshot } from '../snapshot.js';
@@ -50,7 +51,7 @@ export function selectionText(pod: Pod, selection: SelectorKeys): string {
   if (!selection.any) return '';
   let text = pod.namespace;
   for (const key of selection.keys) {
-    const value = pod.labels[key];
+    const value = lookUp(pod.labels, key);
     text += value === undefined ? '|' : `|${key}=${value}`;
   }
   return text;

@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord } from '@dovetail/core-kube-model';
 
 import type { Schema } from './schema.js';
@@ -52,12 +53,16 @@ export function celValue(schema: Schema | undefined, value: unknown): unknown {
   if (!isRecord(value)) return value;
   const converted: Record<string, unknown> = {};
   for (const [field, inner] of Object.entries(value)) {
-    const property = schema?.properties?.[field];
-    if (property !== undefined) converted[celFieldName(field)] = celValue(property, inner);
+    const property = lookUp(schema?.properties, field);
+    if (property !== undefined) put(converted, celFieldName(field), celValue(property, inner));
     else
-      converted[field] = celValue(
-        isRecord(schema?.additionalProperties) ? schema.additionalProperties : undefined,
-        inner,
+      put(
+        converted,
+        field,
+        celValue(
+          isRecord(schema?.additionalProperties) ? schema.additionalProperties : undefined,
+          inner,
+        ),
       );
   }
   return converted;
