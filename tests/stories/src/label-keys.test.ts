@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -8,7 +9,7 @@ import { StoryStage } from './story-stage.js';
  * Keys that tenants choose, through all four services and the twin's scheduler. Kubernetes takes
  * `constructor` and `toString` for labels like any other, and no node here has one.
  */
-const { ec2NodeClasses, namespaces, nodeClaims, nodePools, pods } = kubeResources;
+const { ec2NodeClasses, namespaces, nodeClaims, nodePools, nodes, pods } = kubeResources;
 const never = { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' };
 const tenants = { key: 'tenants', effect: 'NoSchedule' };
 type Spec = Readonly<Record<string, unknown>>;
@@ -82,6 +83,17 @@ describe.each(['rack', 'constructor', 'toString', 'valueOf', 'hasOwnProperty'])(
       const picky = { affinity: { ...withoutLabel(key), ...apartOver(key) } };
       await created([podOf('picky', picky, 'tenant'), ...othersOf('others')]);
       expect(running()).toHaveLength(11);
+    });
+
+    test('of a pool is what the pods of its nodes select', async () => {
+      const pool = nodePoolObject('labelled', { disruption: never });
+      const spec = pool['spec'] as { readonly template: object };
+      const template = { ...spec.template, metadata: { labels: { [key]: 'a' } } };
+      await stage.kube.create(nodePools, { ...pool, spec: { ...spec, template } });
+      await created([podOf('picky', { nodeSelector: { [key]: 'a' } }), podOf('other')]);
+      expect(running()).toEqual(['other', 'picky']);
+      const labelled = stage.list(nodes).map(({ metadata }) => lookUp(metadata.labels, key));
+      expect(labelled).toContain('a');
     });
 
     test('keeps no pod from room that is there', async () => {
