@@ -2,6 +2,8 @@ import nx from '@nx/eslint-plugin';
 import simpleImportSort from 'eslint-plugin-simple-import-sort';
 import tseslint from 'typescript-eslint';
 
+import { foreignKeys } from './tools/lint/foreign-keys.mjs';
+
 const layer = (name, ...sees) => ({
   sourceTag: `layer:${name}`,
   onlyDependOnLibsWithTags: sees.map((s) => `layer:${s}`),
@@ -100,6 +102,15 @@ export default tseslint.config(
         },
       ],
     },
+  },
+  {
+    // Labels, annotations, tags and names reach all of these.
+    files: ['libs/**/*.ts', 'apps/**/*.ts', 'apps/**/*.tsx'],
+    // Without the two functions that the others use, and the generators, which read schemas that
+    // are kept in this repository.
+    ignores: [...testFiles, 'libs/core/invariant/src/record.ts', 'libs/sim/kube/tools/**'],
+    plugins: { dovetail: { rules: { 'foreign-keys': foreignKeys } } },
+    rules: { 'dovetail/foreign-keys': 'error' },
   },
   {
     files: testFiles,

@@ -10,7 +10,42 @@ import { describe, expect, test } from 'vitest';
  */
 const root = join(import.meta.dirname, '..', '..');
 const boundary = '@nx/enforce-module-boundaries';
-const cases: readonly (readonly [file: string, code: string, rule: string | undefined])[] = [
+const foreignKey = 'dovetail/foreign-keys';
+type Case = readonly [file: string, code: string, rule: string | undefined];
+
+/** Keys that others write, and records that are asked for them as if they had no prototype. */
+const foreignKeys: readonly Case[] = (
+  [
+    ['(labels: Labels, key: string) => labels[key]', 'libs/core/fleet/src/index.ts'],
+    ['(labels: Labels, key: string) => labels[key]', 'libs/contracts/src/limits.ts'],
+    ['(labels: Labels, key: string) => labels[key]', 'libs/services/solver/src/index.ts'],
+    ['(labels: Labels, key: string) => labels[key]', 'libs/adapters/aws/src/index.ts'],
+    ['(labels: Labels, key: string) => labels[key]', 'libs/runtime/src/index.ts'],
+    ['(labels: Labels, key: string) => labels[key]', 'libs/sim/clock/src/index.ts'],
+    ['(labels: Labels, key: string) => labels[key]', 'apps/cli/src/main.ts'],
+    ['(labels?: Labels, key = "a" as string) => labels?.[`${key}`]'],
+    ['(labels: Labels, key: string) => (labels[key] = "a")'],
+    ['(labels: Labels) => labels["constructor"]'],
+    ['(labels: Labels, key: string) => key in labels'],
+    ['({ ["a" as string]: a }: Labels) => a'],
+  ] as const
+)
+  .map(([code, file = 'libs/core/fleet/src/index.ts']): Case => [file, code, foreignKey])
+  .concat(
+    [
+      '(labels: Labels) => labels["app"]',
+      '(labels: Labels, key: string) => void delete labels[key]',
+      '(table: Record<"a" | "b", 1>, key: "a" | "b") => table[key]',
+      '(all: readonly string[], index: number) => all[index]',
+    ].map((code): Case => ['libs/core/fleet/src/index.ts', code, undefined]),
+  )
+  .map(([file, code, rule]) => [
+    file,
+    `export const planted = ${code}; export type Labels = Record<string, string>;`,
+    rule,
+  ]);
+
+const cases: readonly Case[] = [
   [
     'libs/core/ports/src/index.ts',
     "import { readFileSync } from 'node:fs'; export const planted = readFileSync;",
@@ -27,6 +62,7 @@ const cases: readonly (readonly [file: string, code: string, rule: string | unde
     'no-restricted-properties',
   ],
   ['libs/core/ports/src/index.ts', 'export const planted = new Date();', 'no-restricted-syntax'],
+  ...foreignKeys,
   [
     'libs/core/ports/src/index.ts',
     "import { parse } from 'yaml'; export const planted = parse;",

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
 import { catalogRegions, catalogZones } from '@dovetail/core-ec2-model';
+import { lookUp } from '@dovetail/core-invariant';
 import { messageOf } from '@dovetail/core-ports';
 import { commonSettings } from '@dovetail/runtime';
 import { defaultLabOptions, type LabOptions, TestbedError } from '@dovetail/testbed';
@@ -47,7 +48,7 @@ function oneOf<Choice extends string>(
   name: string,
   choices: readonly [Choice, ...Choice[]],
 ): Choice {
-  const given = env[name] || choices[0];
+  const given = lookUp(env, name) || choices[0];
   const choice = choices.find((each) => each === given);
   if (choice === undefined)
     throw new TestbedError({

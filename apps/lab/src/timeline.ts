@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import colors from 'picocolors';
 
 const paint: Readonly<Record<string, (text: string) => string>> = {
@@ -40,7 +41,7 @@ export class Timeline {
     const seconds = ((atMs - this.#startedMs) / 1_000).toFixed(2);
     if (!this.#firstSeconds.has(step)) this.#firstSeconds.set(step, seconds);
     this.#write(
-      `${colors.dim(`${seconds.padStart(6)} s`)}  ${(paint[who] ?? String)(who.padEnd(11))}  ${colors.bold(step.padEnd(12))}  ${what}`,
+      `${colors.dim(`${seconds.padStart(6)} s`)}  ${(lookUp(paint, who) ?? String)(who.padEnd(11))}  ${colors.bold(step.padEnd(12))}  ${what}`,
     );
   }
 

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { CloudEvent, DeliveredMessage } from '@dovetail/core-ports';
 
 import type { Decision } from './messages.js';
@@ -17,7 +18,8 @@ export function cloudEventOf(
   message: Pick<DeliveredMessage, 'headers'>,
   decision: Decision,
 ): CloudEvent | undefined {
-  const attribute = (name: string): string | undefined => textOf(message.headers[`ce-${name}`]);
+  const attribute = (name: string): string | undefined =>
+    textOf(lookUp(message.headers, `ce-${name}`));
   const [id, source, type] = [attribute('id'), attribute('source'), attribute('type')];
   if (id === undefined || source === undefined || type === undefined) return undefined;
   const [subject, time] = [attribute('subject'), attribute('time')];

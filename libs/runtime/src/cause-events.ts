@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { EventSubject, KubeEvent } from '@dovetail/core-kube-model';
 import {
   type Clock,
@@ -47,7 +48,7 @@ const attemptsMax = 60;
 export function tellingCauses(log: Log, options: CauseEventsOptions): Log {
   let looking: Promise<EventSubject> | undefined;
   const tell = (name: string, message: string): void => {
-    const reason = causeEvents[name];
+    const reason = lookUp(causeEvents, name);
     if (reason === undefined) return;
     looking ??= subjectOf(options).finally(() => (looking = undefined));
     void looking.then((about) => options.record({ about, type: 'Warning', reason, message }));

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type {
   MetricDefinition,
   MetricDefinitions,
@@ -72,7 +73,7 @@ class SeriesByName {
     if (!(gauge instanceof Gauge)) return;
     const shown = this.#shown.get(name) ?? new Map<string, Labels>();
     for (const [key, set] of shown) {
-      if (!Object.entries(labels).every(([label, value]) => set[label] === value)) continue;
+      if (!Object.entries(labels).every(([label, value]) => lookUp(set, label) === value)) continue;
       gauge.remove({ ...set });
       shown.delete(key);
     }
@@ -94,7 +95,7 @@ class SeriesByName {
       help = name.replaceAll('_', ' '),
       labels: declared = [],
       buckets = secondsBuckets,
-    }: Partial<MetricDefinition> = this.#definitions[name] ?? {};
+    }: Partial<MetricDefinition> = lookUp(this.#definitions, name) ?? {};
     const labelNames = [...new Set([...declared, ...Object.keys(labels)])];
     const config = { name, help, labelNames, registers: [this.#registry] };
     if (kind === 'counter') return new Counter(config);
@@ -106,7 +107,7 @@ class SeriesByName {
 
   #zero(name: string): void {
     const series = this.#series.get(name);
-    for (const labels of this.#definitions[name]?.known ?? [])
+    for (const labels of lookUp(this.#definitions, name)?.known ?? [])
       if (series instanceof Counter) series.inc({ ...labels }, 0);
       else if (series instanceof Gauge) series.set({ ...labels }, 0);
       else if (series instanceof Histogram) series.zero({ ...labels });

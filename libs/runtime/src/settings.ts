@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 
+import { lookUp, put } from '@dovetail/core-invariant';
 import { messageOf } from '@dovetail/core-ports';
 
 import { version } from './version.js';
@@ -51,10 +52,10 @@ export function readSettings<S extends Record<string, Setting<unknown>>>(
   const problems: string[] = [];
   const settings: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(table)) {
-    const given = flags[setting.flag] ?? from.env[setting.env];
+    const given = lookUp(flags, setting.flag) ?? lookUp(from.env, setting.env);
     const result = readOne(setting, typeof given === 'string' && given !== '' ? given : undefined);
     if ('problem' in result) problems.push(result.problem);
-    else settings[name] = result.value;
+    else put(settings, name, result.value);
   }
   if (problems.length > 0)
     throw new SettingsError(
@@ -71,7 +72,7 @@ function flagsOf(
     help: { type: 'boolean' },
     version: { type: 'boolean' },
   };
-  for (const setting of Object.values(table)) options[setting.flag] = { type: 'string' };
+  for (const setting of Object.values(table)) put(options, setting.flag, { type: 'string' });
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
   } catch (cause) {
@@ -161,7 +162,7 @@ export function durationMs(given: string): number {
   if (parts.length === 0 || parts.map(([whole]) => whole).join('') !== given)
     throw new Error('give a duration such as 250ms, 10s or 1h30m');
   const ms = parts.reduce(
-    (sum, [, amount, unit]) => sum + Number(amount) * (unitMs[unit ?? ''] ?? 0),
+    (sum, [, amount, unit]) => sum + Number(amount) * (lookUp(unitMs, unit ?? '') ?? 0),
     0,
   );
   if (ms > durationMsMax) throw new Error('give a duration of at most 24h');

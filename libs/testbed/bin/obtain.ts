@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import {
   isUnavailable,
   obtainControlPlane,
@@ -61,7 +63,7 @@ async function main(words: readonly string[]): Promise<void> {
   const names = words.length === 0 || words.includes('all') ? Object.keys(obtainable) : words;
   const rows: Row[] = [];
   for (const name of names) {
-    const obtain = obtainable[name];
+    const obtain = lookUp(obtainable, name);
     if (obtain === undefined) {
       process.stderr.write(
         `no part is called ${name}; there are: ${Object.keys(obtainable).join(', ')}, all\n`,

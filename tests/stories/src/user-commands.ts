@@ -14,6 +14,20 @@ type Taint = { readonly key: string };
 
 const poolLabel = (pool: string): object => ({ [labels.nodePool]: pool });
 
+/** Wants nodes without the label, and keeps the app's pods apart over it, which parts none. */
+const withoutLabel = (key: string, app: string): object => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'DoesNotExist' }] }],
+    },
+  },
+  podAntiAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: [
+      { topologyKey: key, labelSelector: { matchLabels: { [key]: app } } },
+    ],
+  },
+});
+
 const workloads: readonly Command[] = [
   {
     pattern: /^app (?<app>\S+) has volumes$/,
@@ -21,9 +35,16 @@ const workloads: readonly Command[] = [
   },
   {
     pattern:
-      /^(?<verb>scale|deploy) (?<app>\S+) (?<count>\d+)(?: cpu=(?<cpu>\S+))?(?: pool=(?<pool>\S+))?$/,
-    run: ({ workloads: apps }, { verb, app = '', count, cpu = '1', pool }) => {
-      const pod = pool === undefined ? { cpu } : { cpu, spec: { nodeSelector: poolLabel(pool) } };
+      /^(?<verb>scale|deploy) (?<app>\S+) (?<count>\d+)(?: cpu=(?<cpu>\S+))?(?: pool=(?<pool>\S+))?(?: key=(?<key>\S+))?$/,
+    run: ({ workloads: apps }, { verb, app = '', count, cpu = '1', pool, key }) => {
+      const pod = {
+        cpu,
+        ...(key === undefined ? {} : { labels: { [key]: app } }),
+        spec: {
+          ...(pool === undefined ? {} : { nodeSelector: poolLabel(pool) }),
+          ...(key === undefined ? {} : { affinity: withoutLabel(key, app) }),
+        },
+      };
       return verb === 'scale'
         ? apps.scale(app, Number(count), pod)
         : apps.deploy(app, Number(count), pod);
@@ -76,7 +97,7 @@ async function setProtection(stage: StoryStage, app: string, isSet: boolean): Pr
 export const userCommands: readonly Command[] = [
   ...workloads,
   {
-    pattern: /^label pool (?<name>\S+) (?<key>[a-z]+)=(?<value>\S+)$/,
+    pattern: /^label pool (?<name>\S+) (?<key>[A-Za-z]+)=(?<value>\S+)$/,
     run: (stage, { name = '', key = '', value }) => {
       const template = { metadata: { labels: { [key]: value } } };
       return patchPool(stage, name, { template });

@@ -1,4 +1,5 @@
-import { compareText, isRecord } from '@dovetail/core-kube-model';
+import { lookUp, put } from '@dovetail/core-invariant';
+import { compareText, isRecord, recordOf } from '@dovetail/core-kube-model';
 import { closest } from '@dovetail/core-scheduling';
 
 import { karpenterValues, variableValues } from './karpenter-values.js';
@@ -34,7 +35,7 @@ class Converting {
   readonly #notes: Note[] = [];
 
   read(value: unknown, path: string): void {
-    const rule = karpenterValues[path];
+    const rule = lookUp(karpenterValues, path);
     if (path === 'controller.env') this.#readEnv(value, path);
     else if (rule !== undefined) {
       if (isUsual(value, rule.usual)) return;
@@ -64,10 +65,10 @@ class Converting {
     for (const item of Array.isArray(value) ? (value as unknown[]) : []) {
       if (!isRecord(item) || typeof item['name'] !== 'string') continue;
       const { name, value: text = '', valueFrom } = item;
+      const read = lookUp(variableValues, name);
       if (name === 'AWS_REGION' && typeof text === 'string' && text !== '')
         this.#put('cluster.region', text);
-      else if (variableValues[name] !== undefined)
-        this.read(isRecord(valueFrom) ? { valueFrom } : text, variableValues[name]);
+      else if (read !== undefined) this.read(isRecord(valueFrom) ? { valueFrom } : text, read);
       else if (ofRuntime.test(name)) this.#putVariable(name, valueFrom ?? text);
       else
         this.#note(
@@ -80,7 +81,7 @@ class Converting {
   #putVariable(name: string, value: unknown): void {
     const common = (this.#values['common'] ??= {}) as Values;
     const variables = (common['env'] ??= {}) as Values;
-    variables[name] = isRecord(value) ? { valueFrom: value } : String(value);
+    put(variables, name, isRecord(value) ? { valueFrom: value } : String(value));
   }
 
   /** Karpenter's role has other rights than launcher and reaper need. */
@@ -114,8 +115,12 @@ class Converting {
   #put(path: string, value: unknown): void {
     const names = path.split('.');
     let block = this.#values;
-    for (const name of names.slice(0, -1)) block = (block[name] ??= {}) as Values;
-    block[names.at(-1) ?? ''] = value;
+    for (const name of names.slice(0, -1)) {
+      const inner = recordOf(lookUp(block, name)) as Values;
+      put(block, name, inner);
+      block = inner;
+    }
+    put(block, names.at(-1) ?? '', value);
   }
 
   #note(path: string, text: string): void {
@@ -142,7 +147,7 @@ function unknown(path: string): string {
 function valueAt(values: Values, path: string): unknown {
   return path
     .split('.')
-    .reduce<unknown>((block, name) => (isRecord(block) ? block[name] : undefined), values);
+    .reduce<unknown>((block, name) => (isRecord(block) ? lookUp(block, name) : undefined), values);
 }
 
 const isEmpty = (value: unknown): boolean =>

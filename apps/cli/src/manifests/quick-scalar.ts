@@ -1,3 +1,5 @@
+import { put } from '@dovetail/core-invariant';
+
 /**
  * Thrown for text that is not plain enough for the quick reader. The whole document then goes to
  * the YAML library.
@@ -188,5 +190,5 @@ export function flow(text: string): unknown {
 /** Sets a new key. YAML forbids a key twice, and the library's message for that is better. */
 export function setOnce(map: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__' || key === '<<' || Object.hasOwn(map, key)) throw new NotPlain();
-  map[key] = value;
+  put(map, key, value);
 }

@@ -1,5 +1,6 @@
 import { annotations, labels } from '@dovetail/core-api';
-import { isRecord, type Raw } from '@dovetail/core-kube-model';
+import { lookUp } from '@dovetail/core-invariant';
+import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 import { closest } from '@dovetail/core-scheduling';
 
 import { knownFieldsJson } from './known-fields.js';
@@ -57,7 +58,7 @@ class Walk {
   readonly held: (UnknownField & { readonly owner: Raw; readonly key: string })[] = [];
 
   value(shape: Shape, value: unknown, path: string): void {
-    const fields = typeof shape === 'string' ? (known().shapes[shape] ?? 0) : shape;
+    const fields = typeof shape === 'string' ? (lookUp(known().shapes, shape) ?? 0) : shape;
     if (fields === 0 || typeof value !== 'object' || value === null) return;
     if (Array.isArray(fields)) this.#each((fields as readonly [Shape])[0], value, path);
     else if (isRecord(value)) this.#object(fields as Readonly<Record<string, Shape>>, value, path);
@@ -80,17 +81,17 @@ class Walk {
   ): void {
     for (const key in value) {
       const at = path === '' ? key : `${path}.${key}`;
-      const shape = Object.hasOwn(fields, key) ? fields[key] : undefined;
+      const shape = lookUp(fields, key);
       if (shape === undefined)
         this.held.push({ ...this.#add(at, key, Object.keys(fields)), owner: value, key });
-      else this.value(shape, value[key], at);
+      else this.value(shape, lookUp(value, key), at);
     }
   }
 
   /** Adds the labels and annotations of an object that look like ours. */
   keys(metadata: Readonly<Record<string, unknown>>): void {
     for (const map of ['annotations', 'labels'])
-      for (const key of Object.keys(isRecord(metadata[map]) ? metadata[map] : {})) {
+      for (const key of Object.keys(recordOf(lookUp(metadata, map)))) {
         const meant = meantKey(key);
         if (meant !== undefined) this.found.push({ field: `metadata.${map}.${key}`, meant });
       }
@@ -109,7 +110,7 @@ class Walk {
  * deploy/crds: an API server drops them. Empty for a kind that is not known in this version.
  */
 export function unknownFields({ kind, apiVersion, object }: Source): readonly UnknownField[] {
-  const shape = known().kinds[`${apiVersion}/${kind}`];
+  const shape = lookUp(known().kinds, `${apiVersion}/${kind}`);
   if (shape === undefined) return [];
   const walk = new Walk();
   walk.value(shape, object, '');
@@ -125,7 +126,7 @@ export function withoutUnknownFields(object: Raw): {
   readonly object: Raw;
   readonly fields: readonly UnknownField[];
 } {
-  const shape = known().kinds[`${String(object['apiVersion'])}/${String(object['kind'])}`];
+  const shape = lookUp(known().kinds, `${String(object['apiVersion'])}/${String(object['kind'])}`);
   if (shape === undefined) return { object, fields: [] };
   const copy = structuredClone(object) as Record<string, unknown>;
   const walk = new Walk();

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { parsed, readInteger, recordOf } from '@dovetail/core-kube-model';
 
 import { valueOf } from '../manifests/objects.js';
@@ -18,7 +19,7 @@ const readCount = (item: Item, name: string, fallback: number): Promise<number> 
     item,
     parsed(
       () =>
-        readInteger(recordOf(item.object['spec'])[name], `spec.${name}`, {
+        readInteger(lookUp(recordOf(item.object['spec']), name), `spec.${name}`, {
           min: 0,
           max: 1_000_000,
         }) ?? fallback,

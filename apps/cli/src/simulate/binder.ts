@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import {
   isReservedFor,
   matchingVolume,
@@ -71,7 +72,7 @@ async function all<Storage>(
 }
 
 const amountAt = (object: Raw, field: string): unknown =>
-  field.split('.').reduce<Raw>((at, name) => recordOf(at[name]), object)['storage'];
+  field.split('.').reduce<Raw>((at, name) => recordOf(lookUp(at, name)), object)['storage'];
 
 /**
  * The input with claims bound to the volumes that were made for them by hand, as the volume

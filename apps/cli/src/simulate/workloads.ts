@@ -1,4 +1,5 @@
 import { contentHash } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import {
   type Owner,
   parsed,
@@ -39,8 +40,10 @@ async function integerAt(
     item,
     parsed(
       () =>
-        readInteger(spec[at.name], `${at.field}.${at.name}`, { min: 0, max: replicasMax }) ??
-        fallback,
+        readInteger(lookUp(spec, at.name), `${at.field}.${at.name}`, {
+          min: 0,
+          max: replicasMax,
+        }) ?? fallback,
     ),
   );
 }

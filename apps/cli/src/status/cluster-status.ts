@@ -1,4 +1,5 @@
 import { anotherProviderOf, type NodeClaim, nodeClaimOf, nodePriceOf } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import {
   compareText,
   type Node,
@@ -111,10 +112,10 @@ function nodesStatus(claims: readonly NodeClaim[], { nodes, used }: Cluster): No
   const fillOf = (resource: string): Fill => ({
     requested: sum(
       joined.flatMap(({ name }) =>
-        (used.get(name) ?? []).map(({ requests }) => requests[resource] ?? 0),
+        (used.get(name) ?? []).map(({ requests }) => lookUp(requests, resource) ?? 0),
       ),
     ),
-    allocatable: sum(joined.map(({ allocatable }) => allocatable[resource] ?? 0)),
+    allocatable: sum(joined.map(({ allocatable }) => lookUp(allocatable, resource) ?? 0)),
   });
   const ending = claims.filter(({ deletionMs }) => deletionMs !== undefined);
   return {

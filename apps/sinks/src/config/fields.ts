@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord } from '@dovetail/core-kube-model';
 import { messageOf } from '@dovetail/core-ports';
 
@@ -23,19 +24,19 @@ export class Fields {
 
   has(name: string): boolean {
     this.#asked.add(name);
-    return this.#values[name] !== undefined && this.#values[name] !== null;
+    return lookUp(this.#values, name) !== undefined && lookUp(this.#values, name) !== null;
   }
 
   /** The fields of the object in a field. */
   inner(name: string): Fields {
     this.#asked.add(name);
-    return new Fields(`${this.path}.${name}`, this.#values[name], this.#faults);
+    return new Fields(`${this.path}.${name}`, lookUp(this.#values, name), this.#faults);
   }
 
   /** The elements of a list, each with the fields of its object. */
   list(name: string): readonly Fields[] {
     this.#asked.add(name);
-    const value = this.#values[name];
+    const value = lookUp(this.#values, name);
     const path = this.path === '' ? name : `${this.path}.${name}`;
     if (Array.isArray(value) && value.length > 0)
       return value.map((each, at) => new Fields(`${path}[${String(at)}]`, each, this.#faults));
@@ -53,7 +54,7 @@ export class Fields {
   /** Undefined: it is absent, or has a fault. */
   optional<T>(name: string, parse: Parse<T>): T | undefined {
     if (!this.has(name)) return undefined;
-    const value = this.#values[name];
+    const value = lookUp(this.#values, name);
     try {
       return parse(value);
     } catch (error) {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { isSigningKey } from '@dovetail/adapter-sinks';
 import { type DecisionKind, decisionKinds } from '@dovetail/contracts';
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord } from '@dovetail/core-kube-model';
 import { messageOf } from '@dovetail/core-ports';
 import { durationMs } from '@dovetail/runtime';
@@ -104,7 +105,7 @@ export const secret =
     const [[from, name] = []] = Object.entries(value);
     if (typeof name !== 'string') throw new Error(form);
     if (from === 'file') return valueFrom(`the file ${name}`, readFile(name), parse);
-    if (from === 'env') return valueFrom(`the variable ${name}`, process.env[name], parse);
+    if (from === 'env') return valueFrom(`the variable ${name}`, lookUp(process.env, name), parse);
     throw new Error(form);
   };
 

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { BusError, type StreamSpec } from '@dovetail/core-ports';
 import type { NatsConnection } from '@nats-io/transport-node';
 
@@ -36,7 +37,7 @@ export function replicasOf(info: Pick<StreamInfo, 'config'> | undefined, wanted:
 const differs = (info: StreamInfo, wanted: Readonly<Record<string, unknown>>): boolean =>
   Object.entries(wanted).some(
     ([key, value]) =>
-      JSON.stringify(info.config[key] ?? defaultOf(value)) !== JSON.stringify(value),
+      JSON.stringify(lookUp(info.config, key) ?? defaultOf(value)) !== JSON.stringify(value),
   );
 /** The server leaves out what is false or zero. */
 const defaultOf = (value: unknown): unknown =>

@@ -1,3 +1,4 @@
+import { inheritedKeys } from '@dovetail/core-kube-model/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
@@ -58,6 +59,14 @@ describe('every message survives the wire', () => {
     ),
   )('a record of %s', (_kind, record) => {
     expect(decodeStateRecord(encodeStateRecord(record))).toEqual({ ok: true, value: record });
+  });
+  test.each(inheritedKeys)('a pod with the label and the resource %s', (key) => {
+    const value = { ...samplePod, labels: { [key]: 'a' }, requests: { cpu: 1, [key]: 2 } };
+    const state = { kind: 'pod', value } as const;
+    const given = { kind: 'set', uid: 'u', state, generation: '1.1' } as const;
+    const read = decodeStateRecord(encodeStateRecord(given));
+    expect(read).toEqual({ ok: true, value: given });
+    expect(JSON.stringify(read)).toContain(`"labels":{"${key}":"a"}`);
   });
   test('a plan with its tables', () => {
     for (const message of [samplePlanMessage, sampleReplacement, sampleJointReplacement])

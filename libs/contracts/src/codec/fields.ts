@@ -1,3 +1,5 @@
+import { lookUp, put } from '@dovetail/core-invariant';
+
 /**
  * A small algebra that turns domain values into wire objects and back. One description serves both
  * directions, so they cannot drift apart. Reading names the wrong field and its value. Writing
@@ -104,12 +106,13 @@ const mapOf = <T>(check: (value: unknown) => T): Codec<Readonly<Record<string, T
   write: (value) => {
     const written: Record<string, T> = {};
     // Protobuf maps have no order of their own: ascending keys make equal values equal bytes.
-    for (const key of Object.keys(value).sort()) written[key] = checked(value[key], key, check);
+    for (const key of Object.keys(value).sort())
+      put(written, key, checked(lookUp(value, key), key, check));
     return written;
   },
   read: (wire) => {
     const entries = (wire ?? {}) as Record<string, unknown>;
-    for (const key of Object.keys(entries)) checked(entries[key], key, check);
+    for (const key of Object.keys(entries)) checked(lookUp(entries, key), key, check);
     return entries as Record<string, T>;
   },
 });
@@ -172,12 +175,16 @@ export const optional = <T>(codec: Codec<T>, wireName?: string): OptionalField<T
   optional: true,
   ...(wireName === undefined ? {} : { wireName }),
 });
+// The generated messages keep the zero values of their fields on their prototypes. The names of
+// fields are our own.
+const fieldOf = (wire: unknown, field: string): unknown => Reflect.get(wire as object, field);
+
 /** A value in a message of its own with one field, so that the whole value can be absent. */
 export const within = <T>(field: string, codec: Codec<T>): Codec<T> => ({
   write: (value) => ({ [field]: at(field, () => codec.write(value)) }),
   read: (wire) => {
     if (wire === null || wire === undefined) throw new Malformed('is missing; it is required');
-    return at(field, () => codec.read((wire as Wire)[field]));
+    return at(field, () => codec.read(fieldOf(wire, field)));
   },
 });
 
@@ -225,10 +232,10 @@ function writeFields(fields: readonly Plain[], value: Wire): Wire {
   let current = '';
   try {
     for (const field of fields) {
-      const part = value[field.key];
+      const part = lookUp(value, field.key);
       if (field.optional && part === undefined) continue;
       current = field.key;
-      written[field.wireName] = field.codec.write(part);
+      put(written, field.wireName, field.codec.write(part));
     }
   } catch (error) {
     throw passingBy(error, current);
@@ -246,13 +253,13 @@ function readFields(fields: readonly Plain[], from: unknown): Wire {
   try {
     for (const field of fields) {
       current = field.key;
-      const part = (from as Wire)[field.wireName];
+      const part = fieldOf(from, field.wireName);
       if (
         field.optional &&
         (part === null || part === undefined || (field.zeroIsAbsent && isZero(part)))
       )
         continue;
-      read[field.key] = field.codec.read(part);
+      put(read, field.key, field.codec.read(part));
     }
   } catch (error) {
     throw passingBy(error, current);

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord, recordOf } from '@dovetail/core-kube-model';
 
 import { classLabelOf } from './claim-object.js';
@@ -45,4 +46,4 @@ export const isFromOurClass = ({
   labels,
 }: {
   readonly labels: Readonly<Record<string, string>>;
-}): boolean => classLabels.some((label) => labels[label] !== undefined);
+}): boolean => classLabels.some((label) => lookUp(labels, label) !== undefined);

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 /** The version of `contentHash`. It must change whenever equal content could hash differently. */
 export const hashVersion = 'dovetail-v1';
 
@@ -13,7 +15,7 @@ function canonical(value: unknown): string | undefined {
     const entries = Object.keys(fields)
       .sort()
       .flatMap((key) => {
-        const text = canonical(fields[key]);
+        const text = canonical(lookUp(fields, key));
         return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`];
       });
     return entries.length === 0 ? undefined : `{${entries.join(',')}}`;

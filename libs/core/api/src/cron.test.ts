@@ -1,3 +1,4 @@
+import { inheritedKeys } from '@dovetail/core-kube-model/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
@@ -48,6 +49,7 @@ test.each([
   ['1/2/3 * * * *', 'minute'],
   ['* * * foo *', 'month'],
   ['@never', 'schedule'],
+  ...inheritedKeys.map((key) => [key, 'schedule'] as const),
   ['TZ=Asia/Tokyo 0 9 * * *', 'schedule'],
   ['', 'schedule'],
 ])('%j is refused, naming the %s', (text, field) =>

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 /**
  * One field of a schedule: its values, and whether it is `*`, which decides how the two day fields
  * combine.
@@ -94,7 +96,7 @@ export function parseCron(text: string): ParsedCron {
       field: 'schedule',
       remedy: 'budgets are in UTC: write the hours of UTC, and remove the time zone',
     };
-  const parts = (descriptors[trimmed] ?? trimmed).split(/\s+/);
+  const parts = (lookUp(descriptors, trimmed) ?? trimmed).split(/\s+/);
   if (parts.length !== 5)
     return {
       ok: false,

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { compareText, isRecord } from '@dovetail/core-kube-model';
 
 /** The characters that Go's encoder writes as escapes, so that the text is safe inside HTML. */
@@ -14,7 +15,7 @@ export function goJson(value: unknown): string {
   if (isRecord(value))
     return `{${Object.keys(value)
       .sort(compareText)
-      .map((key) => `${goJson(key)}:${goJson(value[key])}`)
+      .map((key) => `${goJson(key)}:${goJson(lookUp(value, key))}`)
       .join(',')}}`;
   return JSON.stringify(value ?? null).replace(escaped, escapeOf);
 }

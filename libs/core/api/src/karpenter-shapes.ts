@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { parseDurationMs, recordOf } from '@dovetail/core-kube-model';
 
 import { mapHash, numberHash, setHash, structHash, textHash } from './structure-hash.js';
@@ -61,7 +62,7 @@ const struct =
     return structHash(
       typeName,
       fields.flatMap(({ go, json, hash, skips }) => {
-        const value = record[json];
+        const value = lookUp(record, json);
         return value === undefined || value === null || skips(value)
           ? []
           : [[go, hash(value)] as const];
@@ -117,7 +118,7 @@ export const templateShape = struct('NodeClaimTemplate', [
     go: 'ObjectMeta',
     json: 'metadata',
     hash: metadataHash,
-    skips: (raw) => metadata.every(({ json }) => isUnset(recordOf(raw)[json])),
+    skips: (raw) => metadata.every(({ json }) => isUnset(lookUp(recordOf(raw), json))),
   },
   {
     go: 'Spec',

@@ -6,6 +6,7 @@ import {
   poolKey,
 } from '@dovetail/core-api';
 import { type InstanceType, tenancyOfPool, withTenancy } from '@dovetail/core-ec2-model';
+import { lookUp, put } from '@dovetail/core-invariant';
 import {
   admits,
   compareText,
@@ -86,6 +87,7 @@ export function leastOf(all: readonly Resources[]): Resources {
   const [first, ...rest] = all;
   const least: Record<string, number> = { ...first };
   for (const one of rest)
-    for (const name of Object.keys(least)) least[name] = Math.min(least[name] ?? 0, one[name] ?? 0);
+    for (const name of Object.keys(least))
+      put(least, name, Math.min(lookUp(least, name) ?? 0, lookUp(one, name) ?? 0));
   return least;
 }

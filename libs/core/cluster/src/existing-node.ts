@@ -1,5 +1,6 @@
 import { annotations, labels, type NodeClaim, poolKey } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
+import { lookUp, put } from '@dovetail/core-invariant';
 import {
   isEphemeralTaint,
   isTerminal,
@@ -146,7 +147,7 @@ export function decidedLabels(
   const decided: Record<string, string> = {};
   for (const [key, set] of requirementsOf(requirements)) {
     const [only] = set.values;
-    if (set.kind === 'in' && set.values.size === 1 && only !== undefined) decided[key] = only;
+    if (set.kind === 'in' && set.values.size === 1 && only !== undefined) put(decided, key, only);
   }
   return decided;
 }
@@ -159,7 +160,7 @@ const openRequirements = (
   requirements: readonly RequirementSpec[],
   known: Readonly<Record<string, string>>,
 ): Requirements =>
-  new Map([...requirementsOf(requirements)].filter(([key]) => known[key] === undefined));
+  new Map([...requirementsOf(requirements)].filter(([key]) => lookUp(known, key) === undefined));
 
 /** The taints that remain once the node is initialised. */
 const lastingTaints = (all: readonly Taint[], startup: readonly Taint[]): readonly Taint[] =>
@@ -174,7 +175,7 @@ const lastingTaints = (all: readonly Taint[], startup: readonly Taint[]): readon
 function filledFrom(reported: Resources, expected: Resources = {}): Resources {
   const filled: Record<string, number> = { ...reported };
   for (const [name, amount] of Object.entries(expected))
-    if ((filled[name] ?? 0) === 0) filled[name] = amount;
+    if ((lookUp(filled, name) ?? 0) === 0) put(filled, name, amount);
   return filled;
 }
 

@@ -4,6 +4,7 @@ import {
   type AmiSelectorTerm,
   type NodeClass,
 } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 
 import { allVariants, type AmiVariant } from './ami-variant.js';
 import type { Ec2Filter } from './cloud-values.js';
@@ -45,7 +46,7 @@ export function aliasOf(
       ? { family: nodeClass.amiFamily, version: 'latest' }
       : undefined;
   const [name = '', version = 'latest'] = alias.split('@');
-  return { family: aliasFamilies[name.toLowerCase()] ?? nodeClass.amiFamily, version };
+  return { family: lookUp(aliasFamilies, name.toLowerCase()) ?? nodeClass.amiFamily, version };
 }
 
 /**

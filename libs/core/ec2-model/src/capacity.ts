@@ -73,7 +73,9 @@ export function allocatableOf(
     ),
     evictionThresholds(capacity, nodeClass.kubelet),
   );
-  const ofNode = Object.fromEntries(Object.entries(kept).filter(([name]) => name in capacity));
+  const ofNode = Object.fromEntries(
+    Object.entries(kept).filter(([name]) => Object.hasOwn(capacity, name)),
+  );
   return subtractResources(capacity, ofNode);
 }
 

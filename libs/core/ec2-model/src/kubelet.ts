@@ -5,6 +5,7 @@ import {
   type NodeClass,
   reservableResources,
 } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import {
   compareText,
   parseDurationMs,
@@ -52,7 +53,7 @@ function reservationProblems(
   return Object.keys(reserved)
     .sort()
     .flatMap((name) => {
-      const value = reserved[name] ?? '';
+      const value = lookUp(reserved, name) ?? '';
       const path = `spec.kubelet.${field}.${name}`;
       if (!reservableResources.includes(name))
         return [{ field: path, value, remedy: `use one of ${reservableResources.join(', ')}` }];
@@ -70,7 +71,7 @@ function evictionProblems(
   return Object.keys(thresholds)
     .sort()
     .flatMap((signal) => {
-      const value = thresholds[signal] ?? '';
+      const value = lookUp(thresholds, signal) ?? '';
       const path = `spec.kubelet.${field}["${signal}"]`;
       if (!evictionSignals.includes(signal))
         return [{ field: path, value, remedy: `use one of ${evictionSignals.join(', ')}` }];
@@ -100,10 +101,10 @@ function minimumReclaimOf({ others }: KubeletConfiguration): Readonly<Record<str
 const graceProblems = (graces: Readonly<Record<string, string>> = {}): readonly KubeletProblem[] =>
   Object.keys(graces)
     .sort()
-    .filter((signal) => parseDurationMs(graces[signal] ?? '') === undefined)
+    .filter((signal) => parseDurationMs(lookUp(graces, signal) ?? '') === undefined)
     .map((signal) => ({
       field: `spec.kubelet.evictionSoftGracePeriod["${signal}"]`,
-      value: graces[signal] ?? '',
+      value: lookUp(graces, signal) ?? '',
       remedy: 'write a duration of 0 or more, e.g. 90s or 2m',
     }));
 

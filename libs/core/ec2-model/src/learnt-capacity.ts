@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { Resources } from '@dovetail/core-kube-model';
 
 import type { InstanceType } from './instance-type.js';
@@ -117,6 +118,6 @@ const changed = (resources: Resources, by: Resources): Resources =>
   Object.fromEntries(
     Object.entries(resources).map(([name, amount]) => [
       name,
-      Math.max(0, amount + (by[name] ?? 0)),
+      Math.max(0, amount + (lookUp(by, name) ?? 0)),
     ]),
   );

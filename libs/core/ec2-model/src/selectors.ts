@@ -1,4 +1,5 @@
 import type { SelectorTerm } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import { compareText } from '@dovetail/core-kube-model';
 
 import type { Ec2Filter } from './cloud-values.js';
@@ -14,9 +15,9 @@ export const tagFilters = (tags: Readonly<Record<string, string>>): FilterQuery 
   Object.keys(tags)
     .sort(compareText)
     .map((key) =>
-      tags[key] === '*'
+      lookUp(tags, key) === '*'
         ? { name: 'tag-key', values: [key] }
-        : { name: `tag:${key}`, values: [tags[key] ?? ''] },
+        : { name: `tag:${key}`, values: [lookUp(tags, key) ?? ''] },
     );
 
 /**

@@ -1,4 +1,4 @@
-import { present } from '@dovetail/core-invariant';
+import { lookUp, present } from '@dovetail/core-invariant';
 
 const unitMs: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -27,7 +27,7 @@ export function parseDurationMs(text: string): number | undefined {
   if (!whole.test(text)) return undefined;
   let total = 0;
   for (const [, amount = '', unit = ''] of text.matchAll(part))
-    total += Number(amount) * present(unitMs[unit], 'the pattern names known units only');
+    total += Number(amount) * present(lookUp(unitMs, unit), 'the pattern names known units only');
   if (total > longestMs) return undefined;
   const ms = Math.round(total);
   return text.startsWith('-') && ms !== 0 ? -ms : ms;

@@ -1,3 +1,5 @@
+import { lookUp, put } from '@dovetail/core-invariant';
+
 import type { Parsed } from './project/raw.js';
 
 /** Text and parts by their content, up to a number of characters. */
@@ -59,7 +61,8 @@ export class EqualParts {
     if (Array.isArray(whole)) return whole.map((member: unknown) => this.#shared(member));
     // A copy has the same shape, so its members are replaced in place.
     const copy: Record<string, unknown> = { ...whole };
-    for (const key of Object.keys(copy)) if (!except.has(key)) copy[key] = this.#shared(copy[key]);
+    for (const key of Object.keys(copy))
+      if (!except.has(key)) put(copy, key, this.#shared(lookUp(copy, key)));
     return copy;
   }
 

@@ -1,4 +1,4 @@
-import { at } from '@dovetail/core-invariant';
+import { at, lookUp, put } from '@dovetail/core-invariant';
 
 import type { Resources } from './quantity.js';
 import { compareText } from './text-order.js';
@@ -44,9 +44,10 @@ function parseQuantity(text: unknown): Quantity | undefined {
   const [, sign, whole = '', fraction = '', suffix, power] = match;
   if (whole === '' && fraction === '') return undefined;
   const magnitude = BigInt(`${whole}${fraction}`);
-  const binary = suffix === undefined ? undefined : binaryExponents[suffix];
+  const binary = suffix === undefined ? undefined : lookUp(binaryExponents, suffix);
   // A binary suffix is spent on the digits, so its decimal exponent is zero.
-  const decimal = suffix === undefined ? Number(power ?? 0) : (decimalExponents[suffix] ?? 0);
+  const decimal =
+    suffix === undefined ? Number(power ?? 0) : (lookUp(decimalExponents, suffix) ?? 0);
   const digits = binary === undefined ? magnitude : magnitude << binary;
   return { digits: sign === '-' ? -digits : digits, exponent: decimal - fraction.length };
 }
@@ -129,7 +130,7 @@ export function resourcesOf(raw: unknown): ParsedResources {
     // The API server reads null as 0 here.
     const amount = text === null ? 0 : parseResource(name, text);
     if (amount === undefined) return { ok: false, name, value: text };
-    amounts[name] = amount;
+    put(amounts, name, amount);
   }
   return { ok: true, value: amounts };
 }

@@ -1,3 +1,5 @@
+import { lookUp, put } from '@dovetail/core-invariant';
+
 import type { Resources } from './quantity.js';
 
 /** No amount of anything: the identity of `addResources`. */
@@ -9,7 +11,8 @@ function combine(
   operation: (left: number, right: number) => number,
 ): Resources {
   const result: Record<string, number> = { ...a };
-  for (const name of Object.keys(b)) result[name] = operation(a[name] ?? 0, b[name] ?? 0);
+  for (const name of Object.keys(b))
+    put(result, name, operation(lookUp(a, name) ?? 0, lookUp(b, name) ?? 0));
   return result;
 }
 
@@ -25,9 +28,9 @@ export const subtractResources = (a: Resources, b: Resources): Resources =>
 export function maxResources(a: Resources, b: Resources): Resources {
   const result: Record<string, number> = { ...a };
   for (const name of Object.keys(b)) {
-    const left = a[name];
-    const right = b[name] ?? 0;
-    result[name] = left === undefined ? right : Math.max(left, right);
+    const left = lookUp(a, name);
+    const right = lookUp(b, name) ?? 0;
+    put(result, name, left === undefined ? right : Math.max(left, right));
   }
   return result;
 }
@@ -36,7 +39,8 @@ export function maxResources(a: Resources, b: Resources): Resources {
 export function sumResources(all: Iterable<Resources>): Resources {
   const result: Record<string, number> = {};
   for (const one of all)
-    for (const name of Object.keys(one)) result[name] = (result[name] ?? 0) + (one[name] ?? 0);
+    for (const name of Object.keys(one))
+      put(result, name, (lookUp(result, name) ?? 0) + (lookUp(one, name) ?? 0));
   return result;
 }
 
@@ -45,8 +49,8 @@ export function sumResources(all: Iterable<Resources>): Resources {
  * is available may be below zero (Karpenter's Fits).
  */
 export function fits(requests: Resources, available: Resources): boolean {
-  for (const name of Object.keys(available)) if ((available[name] ?? 0) < 0) return false;
+  for (const name of Object.keys(available)) if ((lookUp(available, name) ?? 0) < 0) return false;
   for (const name of Object.keys(requests))
-    if ((requests[name] ?? 0) > (available[name] ?? 0)) return false;
+    if ((lookUp(requests, name) ?? 0) > (lookUp(available, name) ?? 0)) return false;
   return true;
 }

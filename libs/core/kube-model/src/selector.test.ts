@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { LabelSelectorRequirement } from './pod.js';
 import { selectorMatches } from './selector.js';
+import { inheritedKeys } from './testing/inherited-keys.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -29,7 +30,10 @@ describe('a label selector', () => {
 
 describe('the laws of a selector', () => {
   const values = fc.subarray(['a', 'b', '']);
-  const labels = fc.dictionary(fc.constantFrom('k', 'toString'), fc.constantFrom('a', 'b', ''));
+  const labels = fc.dictionary(
+    fc.constantFrom('k', ...inheritedKeys),
+    fc.constantFrom('a', 'b', ''),
+  );
   const one = (
     key: string,
     operator: LabelSelectorRequirement['operator'],

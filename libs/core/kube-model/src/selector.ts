@@ -1,10 +1,12 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type { LabelSelector, LabelSelectorRequirement } from './pod.js';
 
 function requirementMatches(
   requirement: LabelSelectorRequirement,
   labels: Readonly<Record<string, string>>,
 ): boolean {
-  const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
+  const value = lookUp(labels, requirement.key);
   switch (requirement.operator) {
     case 'In':
       return value !== undefined && requirement.values.includes(value);

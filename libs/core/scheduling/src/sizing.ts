@@ -1,3 +1,4 @@
+import { put } from '@dovetail/core-invariant';
 import { parseResource, type Resources } from '@dovetail/core-kube-model';
 
 import type { PlanOptions } from './snapshot.js';
@@ -25,9 +26,10 @@ export function assumedRequestsOf(text: string): Resources | undefined {
   for (const part of text === 'none' ? [] : text.split(',')) {
     const [name = '', value = '', ...more] = part.split('=');
     const amount = parseResource(name, value);
-    if (!['cpu', 'memory'].includes(name) || name in amounts || more.length > 0) return undefined;
+    if (!['cpu', 'memory'].includes(name) || Object.hasOwn(amounts, name) || more.length > 0)
+      return undefined;
     if (amount === undefined || amount < 0) return undefined;
-    amounts[name] = amount;
+    put(amounts, name, amount);
   }
   return amounts;
 }

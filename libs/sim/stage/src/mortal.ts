@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { type KubeObject, Stopper, type StopSignal, type WorkItem } from '@dovetail/core-ports';
 
 /**
@@ -157,7 +158,9 @@ export class Mortal<P extends MortalPorts> {
         if (streams.includes(name))
           return (...call: unknown[]) => this.#stream(act(...call) as AsyncIterable<unknown>);
         return (...call: unknown[]) => {
-          const effect = this.#repeats(name, call) ? undefined : effects[portName][name]?.(call);
+          const effect = this.#repeats(name, call)
+            ? undefined
+            : lookUp(effects[portName], name)?.(call);
           return this.#call(effect, () => act(...call) as Promise<unknown>);
         };
       },

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type {
   Log,
   LogFields,
@@ -62,7 +63,7 @@ export type Sample = {
 
 const matches = (sample: Sample, metric: string, labels: Sample['labels']): boolean =>
   sample.metric === metric &&
-  Object.entries(labels).every(([key, value]) => sample.labels[key] === value);
+  Object.entries(labels).every(([key, value]) => lookUp(sample.labels, key) === value);
 
 /** Metrics that keep every sample that was not taken back. */
 export class RecordingMetrics implements Metrics, ScrapedMetrics {

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { lookUp } from '@dovetail/core-invariant';
+
 import { httpRequest } from '../process/http.js';
 import { type RunningPart, startPart } from '../process/part.js';
 import { freePort } from '../process/ports.js';
@@ -59,7 +61,7 @@ export const serviceHeapMiB: Readonly<Record<string, number>> = {
 
 /** The arguments of Node.js that start a service's bundle, as in the chart. */
 const argsOf = (program: string, file: string): readonly string[] => {
-  const heap = serviceHeapMiB[program];
+  const heap = lookUp(serviceHeapMiB, program);
   return [...(heap === undefined ? [] : [`--max-old-space-size=${heap}`]), file];
 };
 
@@ -83,7 +85,7 @@ export async function startService(
       ...identityOf(program),
       NATS_CREDENTIALS: seedOf(options, program),
       ...options.env?.['*'],
-      ...options.env?.[program],
+      ...lookUp(options.env, program),
       HTTP_PORT: String(port),
       HTTP_HOST: '127.0.0.1',
       REPLICA_NAME: name,
@@ -109,7 +111,7 @@ export async function startServicesTogether(
 ): Promise<RunningPart> {
   const port = await freePort();
   const ofServices = ['*', 'pod-watcher', 'solver', 'launcher', 'reaper'].map(
-    (name) => options.env?.[name] ?? {},
+    (name) => lookUp(options.env, name) ?? {},
   );
   const part = await startPart({
     name: 'services',

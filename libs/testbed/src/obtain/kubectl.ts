@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { lookUp } from '@dovetail/core-invariant';
+
 import { TestbedError } from '../process/errors.js';
 import { findOnPath, isExecutable } from '../process/run.js';
 import { installOnce } from './cache.js';
@@ -33,7 +35,7 @@ export const obtainHelm = (options: ObtainOptions = {}): Promise<Program | Unava
 
 async function obtainTool(tool: Tool, options: ObtainOptions): Promise<Program | Unavailable> {
   return await orUnavailable(async () => {
-    const named = process.env[tool.toUpperCase()];
+    const named = lookUp(process.env, tool.toUpperCase());
     if (named !== undefined && named !== '') return await checked(tool, named);
     const found = await installed(tool);
     const version = found === undefined ? undefined : await toolVersion(tool, found);

@@ -7,7 +7,7 @@ import { serviceNames } from '../services.js';
 import { nodesOn, poolOf } from './facts.js';
 import { faultMoves, zones } from './fault-moves.js';
 import type { Hand, Move } from './hand.js';
-import { cordon, deleted } from './user-moves.js';
+import { cordon, deleted, teams } from './user-moves.js';
 import type { World } from './world.js';
 
 const families = [
@@ -103,7 +103,7 @@ function driftUnseen(hand: Hand): readonly string[] {
   const inUse = pools.filter((pool) => nodesOn(hand.stage).some((node) => poolOf(node) === pool));
   if (inUse.length === 0) return [];
   return [
-    `label pool ${hand.one(inUse)} team=${hand.one(['a', 'b', 'c'])}`,
+    `label pool ${hand.one(inUse)} ${hand.one(teams)}`,
     `run ${String(hand.between(1, 12))}s`,
     'watches of reaper stall',
     `run ${String(hand.between(15, 45))}s`,
@@ -125,7 +125,7 @@ function setPool(hand: Hand): readonly string[] {
       `set pool ${pool} budget=${hand.one(budgetsOf[pool])}`,
       `set pool ${pool} policy=${hand.one(policies)}`,
       `limit pool both ${hand.one(['cpu=16', 'cpu=48', 'none'])}`,
-      `label pool ${pool} team=${hand.one(['a', 'b'])}`,
+      `label pool ${pool} ${hand.one(teams.slice(0, 2))}`,
     ]),
   ];
 }

@@ -16,6 +16,11 @@ export const budgetMin = 3;
 /** More than an app ever has: its pods may not be evicted. */
 const blockingMin = 20;
 
+/** Labels of a pool's nodes. `constructor` and `toString` are label keys like any other. */
+export const teams = ['team=a', 'constructor=b', 'toString=c'] as const;
+/** The key that pods of an app have as label, and in their affinities. No node has it. */
+const keyOf = { web: '', db: '', job: ' key=valueOf' } as const;
+
 function scale(hand: Hand): readonly string[] {
   const app = hand.one(apps);
   const cpu = hand.sizes.get(app) ?? hand.one(['0.5', '1', '3']);
@@ -25,7 +30,7 @@ function scale(hand: Hand): readonly string[] {
   // An owner that scales an app below its budget breaks it without us.
   const fewest = hand.budgets.has(app) ? budgetMin + 1 : 0;
   const verb = app === deployed ? 'deploy' : 'scale';
-  const line = `${verb} ${app} ${String(hand.between(fewest, fewest + 7))} cpu=${cpu}`;
+  const line = `${verb} ${app} ${String(hand.between(fewest, fewest + 7))} cpu=${cpu}${keyOf[app]}`;
   return isNew && hand.budgets.has(app)
     ? [line, `budget ${app} at least ${String(budgetMin)}`]
     : [line];
@@ -87,9 +92,6 @@ export const userMoves: readonly Move[] = [
       hand.sizes.size === 0 ? [] : [`delete pod of ${hand.one([...hand.sizes.keys()])}`],
   },
   // An owner changes a pool's template, so that its nodes drift.
-  {
-    weight: 1,
-    lines: (hand) => [`label pool ${hand.one(pools)} team=${hand.one(['a', 'b', 'c'])}`],
-  },
+  { weight: 1, lines: (hand) => [`label pool ${hand.one(pools)} ${hand.one(teams)}`] },
   { weight: 1, lines: () => ['run 10m'] },
 ];

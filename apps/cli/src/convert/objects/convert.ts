@@ -9,6 +9,7 @@ import {
   type Pool,
   provisionerOf,
 } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord, type Parsed, parsed, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { InputError } from '../../manifests/input-error.js';
@@ -206,7 +207,7 @@ const parsers: Readonly<Record<string, (raw: unknown) => Parsed<unknown>>> = {
 async function check({ source, object, notes }: Draft): Promise<void> {
   if (notes.length === 0) return;
   const kind = String(object['kind']);
-  const read = parsers[kind]?.(forParser(object));
+  const read = lookUp(parsers, kind)?.(forParser(object));
   if (read === undefined || read.ok) return;
   throw new InputError(`${read.value} cannot be used here: ${read.remedy}`, {
     place: await placeOf(source),

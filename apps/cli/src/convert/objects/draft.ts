@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import type { Source } from '../../manifests/objects.js';
@@ -40,13 +41,15 @@ export const without = (object: Raw, ...names: readonly string[]): Raw =>
 /** Those of the fields that are there. */
 export const only = (object: Raw, ...names: readonly string[]): Raw =>
   Object.fromEntries(
-    names.filter((name) => isPresent(object[name])).map((name) => [name, object[name]]),
+    names
+      .filter((name) => isPresent(lookUp(object, name)))
+      .map((name) => [name, lookUp(object, name)]),
   );
 
 /** Says for each field outside of the known ones that v1 has none of its name. */
 export function tellUnknown(object: Raw, known: readonly string[], path: string, tell: Tell): void {
   for (const name of Object.keys(object))
-    if (!known.includes(name) && isPresent(object[name]))
+    if (!known.includes(name) && isPresent(lookUp(object, name)))
       tell(`${path}.${name}`, 'left out: v1 has no such field; correct the name or remove it');
 }
 
@@ -65,10 +68,12 @@ export function movedMetadata(raw: unknown, tell: Tell): Raw {
   const metadata = recordOf(raw);
   const kept = only(metadata, ...keptMetadata);
   for (const name of Object.keys(metadata))
-    if (!keptMetadata.includes(name) && isPresent(metadata[name]))
+    if (!keptMetadata.includes(name) && isPresent(lookUp(metadata, name)))
       tell(`metadata.${name}`, 'left out: it belongs to the object of the old kind');
   if (!isRecord(kept['annotations'])) return kept;
-  const stale = oldAnnotations.filter((name) => isPresent(recordOf(kept['annotations'])[name]));
+  const stale = oldAnnotations.filter((name) =>
+    isPresent(lookUp(recordOf(kept['annotations']), name)),
+  );
   for (const name of stale)
     tell(`metadata.annotations[${name}]`, 'left out: it describes the object of the old kind');
   const annotations = without(kept['annotations'], ...stale);

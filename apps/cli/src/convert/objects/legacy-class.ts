@@ -1,4 +1,5 @@
 import { type AmiSelectorTerm, hasAl2Images, type NodeClass } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import { Malformed, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { type Cluster, isPresent, only, type Tell, tellUnknown } from './draft.js';
@@ -146,7 +147,8 @@ export function classSpecOf(
     );
   tellUnknown(provider, known, field, tell);
   for (const name of ['apiVersion', 'kind'])
-    if (isPresent(provider[name])) tell(`${field}.${name}`, 'left out: the class has its own');
+    if (isPresent(lookUp(provider, name)))
+      tell(`${field}.${name}`, 'left out: the class has its own');
   const selected = (name: 'subnetSelector' | 'securityGroupSelector'): readonly Raw[] => {
     tell(`${field}.${name}`, `is ${name}Terms now: one term for each combination of values`);
     return withIdsAlone(read[`${name}Terms`], `${field}.${name}`, tell);

@@ -1,4 +1,5 @@
 import { labels, type Pool, sizesOf } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { isPresent, movedMetadata, only, type Tell, tellUnknown, without } from './draft.js';
@@ -25,11 +26,11 @@ const doNotDisrupt = 'karpenter.sh/do-not-disrupt';
 
 function nodeAnnotations(raw: unknown, tell: Tell): Raw {
   const given = recordOf(raw);
-  const old = notDisrupted.filter((name) => isPresent(given[name]));
+  const old = notDisrupted.filter((name) => isPresent(lookUp(given, name)));
   for (const name of old) tell(`spec.annotations[${name}]`, `is ${doNotDisrupt} now`);
   const [first] = old;
   const rest = without(given, ...old);
-  return first === undefined ? rest : { [doNotDisrupt]: given[first], ...rest };
+  return first === undefined ? rest : { [doNotDisrupt]: lookUp(given, first), ...rest };
 }
 
 const shown = ({ key, operator, values }: Raw): string =>
@@ -55,7 +56,9 @@ function requirementsOf(spec: Raw, pool: Pool, tell: Tell): readonly unknown[] {
 function disruptionOf(spec: Raw, pool: Pool, tell: Tell): Raw {
   const { policy, consolidateAfterMs } = pool.disruption;
   const after = consolidateAfterMs === undefined ? 'Never' : `${consolidateAfterMs / 1000}s`;
-  const said = ['consolidation', 'ttlSecondsAfterEmpty'].find((name) => isPresent(spec[name]));
+  const said = ['consolidation', 'ttlSecondsAfterEmpty'].find((name) =>
+    isPresent(lookUp(spec, name)),
+  );
   tell(
     `spec.${said ?? 'ttlSecondsAfterEmpty'}`,
     `${said === undefined ? 'was absent: ' : ''}consolidationPolicy ${policy}, consolidateAfter ${after}`,

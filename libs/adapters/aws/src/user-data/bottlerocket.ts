@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { messageOf, type UserDataInput } from '@dovetail/core-ports';
 import { parse, stringify } from 'smol-toml';
 
@@ -47,7 +48,7 @@ function parsed(text: string): Table {
 }
 
 function tableAt(table: Table, key: string): Table {
-  const value = table[key];
+  const value = lookUp(table, key);
   if (value === undefined) return {};
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UserDataProblem(`spec.userData: ${key} must be a table`);
@@ -87,10 +88,10 @@ function kubernetesSettings(input: UserDataInput, userLabels: Table): Table {
 
 /** `key = ["value:Effect", …]`: a key may carry several taints. */
 function taintTable(input: UserDataInput): Table {
-  const table: Record<string, string[]> = {};
+  const table = new Map<string, readonly string[]>();
   for (const { key, value, effect } of kubeletTaints(input))
-    (table[key] ??= []).push(`${value ?? ''}:${effect}`);
-  return table;
+    table.set(key, [...(table.get(key) ?? []), `${value ?? ''}:${effect}`]);
+  return Object.fromEntries(table);
 }
 
 /** From this release on, `bind` itself knows which folders belong on the instance's own disks. */

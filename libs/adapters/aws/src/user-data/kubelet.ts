@@ -1,4 +1,5 @@
 import { labels, taints } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import { describeTaint, type Taint } from '@dovetail/core-kube-model';
 import type { UserDataInput } from '@dovetail/core-ports';
 
@@ -15,7 +16,7 @@ export function kubeletLabels(input: UserDataInput): Readonly<Record<string, str
     Object.keys(all)
       .filter((key) => !isKubernetesDomain(key))
       .sort()
-      .map((key) => [key, all[key] ?? '']),
+      .map((key) => [key, lookUp(all, key) ?? '']),
   );
 }
 
@@ -42,7 +43,7 @@ export const dnsIpsOf = (input: UserDataInput): readonly string[] =>
 const pairs = (values: Readonly<Record<string, string>>, sign: string): string =>
   Object.keys(values)
     .sort()
-    .map((key) => `${key}${sign}${values[key] ?? ''}`)
+    .map((key) => `${key}${sign}${lookUp(values, key) ?? ''}`)
     .join(',');
 
 /** Kubelet flags in one fixed order, as AL2's and Windows' bootstrap scripts take them. */

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { Raw } from '@dovetail/core-kube-model';
 import {
   Malformed,
@@ -132,7 +133,11 @@ export function readTags(raw: unknown, field: string): Readonly<Record<string, s
   for (const key of Object.keys(tags).sort()) {
     if (key === '') throw new Malformed(field, tags, 'a tag needs a key: remove the empty one');
     if (reservedTags.includes(key) || reservedPrefixes.some((prefix) => key.startsWith(prefix)))
-      throw new Malformed(`${field}.${key}`, tags[key], 'Dovetail sets this tag itself: remove it');
+      throw new Malformed(
+        `${field}.${key}`,
+        lookUp(tags, key),
+        'Dovetail sets this tag itself: remove it',
+      );
   }
   return tags;
 }

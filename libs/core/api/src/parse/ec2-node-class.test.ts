@@ -1,3 +1,4 @@
+import { inheritedKeys } from '@dovetail/core-kube-model/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
@@ -149,6 +150,11 @@ describe('an EC2NodeClass', () => {
       { amiSelectorTerms: [{ alias: 'ubuntu@latest' }] },
       'spec.amiSelectorTerms[0].alias',
     ],
+    ...inheritedKeys.map((name): [string, Part, string] => [
+      `the alias ${name}`,
+      { amiSelectorTerms: [{ alias: `${name}@latest` }] },
+      'spec.amiSelectorTerms[0].alias',
+    ]),
     [
       'a version of Windows',
       { amiSelectorTerms: [{ alias: 'windows2022@1' }] },

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { Parsed, Raw } from '@dovetail/core-kube-model';
 import {
   Malformed,
@@ -46,7 +47,7 @@ const families: readonly AmiFamily[] = [
 function readTermTags(item: Raw, path: string): Readonly<Record<string, string>> | undefined {
   if (item['tags'] === undefined || item['tags'] === null) return undefined;
   const tags = readTextMap(withoutNulls(item['tags']), `${path}.tags`);
-  const empty = Object.keys(tags).find((key) => key === '' || tags[key] === '');
+  const empty = Object.keys(tags).find((key) => key === '' || lookUp(tags, key) === '');
   if (empty !== undefined)
     throw new Malformed(
       `${path}.tags`,
@@ -162,7 +163,7 @@ function checkAmiTerms(terms: readonly AmiSelectorTerm[], field: string): void {
 
 function readAliasFamily(alias: string, field: string): AmiFamily {
   const match = /^([a-zA-Z0-9]+)@(.+)$/.exec(alias);
-  const family = aliasFamilies[match?.[1]?.toLowerCase() ?? ''];
+  const family = lookUp(aliasFamilies, match?.[1]?.toLowerCase() ?? '');
   if (match === null || family === undefined)
     throw new Malformed(
       field,

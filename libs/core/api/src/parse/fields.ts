@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { Raw, RequirementSpec, Resources, Taint } from '@dovetail/core-kube-model';
 import {
   canonicalKey,
@@ -64,7 +65,7 @@ export const conditionIsTrue = (conditions: readonly Condition[], type: string):
 export function readNodeLabels(raw: unknown, field: string): Readonly<Record<string, string>> {
   const map = readTextMap(withoutNulls(raw), field);
   for (const key of Object.keys(map).sort()) {
-    const value = map[key] ?? '';
+    const value = lookUp(map, key) ?? '';
     if (!isQualifiedName(key))
       throw new Malformed(`${field}.${key}`, key, 'write the label as name or domain/name');
     if (!isLabelValue(value))
@@ -199,11 +200,11 @@ export function readLimits(raw: unknown, field: string): Resources {
   const limits = readResources(raw, field);
   const negative = Object.keys(limits)
     .sort()
-    .find((name) => (limits[name] ?? 0) < 0);
+    .find((name) => (lookUp(limits, name) ?? 0) < 0);
   if (negative !== undefined)
     throw new Malformed(
       `${field}.${negative}`,
-      readRecord(raw, field)[negative],
+      lookUp(readRecord(raw, field), negative),
       'write a quantity of 0 or more',
     );
   return limits;

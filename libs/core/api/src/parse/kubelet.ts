@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import {
   isRecord,
   Malformed,
@@ -24,10 +25,11 @@ function readKeyed(
   for (const [key, value] of Object.entries(readRecord(raw, field))) {
     if (!keys.includes(key))
       throw new Malformed(`${field}.${key}`, value, `write one of ${keys.join(', ')}`);
-    map[key] =
+    const text =
       typeof value === 'number' ? String(value) : (readText(value, `${field}.${key}`) ?? '');
-    if (map[key].startsWith('-'))
+    if (text.startsWith('-'))
       throw new Malformed(`${field}.${key}`, value, 'write a value of 0 or more');
+    put(map, key, text);
   }
   return map;
 }
@@ -160,7 +162,7 @@ export function readKubelet(raw: unknown, field: string): KubeletConfiguration {
   if (unknown !== undefined)
     throw new Malformed(
       `${field}.${unknown}`,
-      kubelet[unknown],
+      lookUp(kubelet, unknown),
       `a Provisioner has no such kubelet setting: write one of ${[...understood].join(', ')}`,
     );
   // A Provisioner may name a runtime. Nodes run the runtime of their image, so only its form is

@@ -1,3 +1,4 @@
+import { inheritedKeys } from '@dovetail/core-kube-model/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
@@ -25,6 +26,12 @@ describe('a legacy selector', () => {
     expect(readAmiSelector({ 'aws::name': 'n', 'aws::owners': 'self', team: 'a' }, 's')).toEqual([
       { name: 'n', owner: 'self', tags: { team: 'a' } },
     ]));
+
+  test.each(inheritedKeys)('may ask for the tag %s', (key) =>
+    expect(readResourceSelector(JSON.parse(`{"${key}":"a"}`), 's')).toEqual([
+      { tags: { [key]: 'a' } },
+    ]),
+  );
 
   test('has as many terms as its values have combinations, each of them once', () => {
     const values = fc.uniqueArray(fc.constantFrom('1', '2', '3', '4'), { minLength: 1 });

@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { Malformed, readTextMap, withoutNulls } from '@dovetail/core-kube-model';
 
 import type { AmiSelectorTerm, SelectorTerm } from '../node-class.js';
@@ -55,20 +56,24 @@ function readLegacySelector(
   const map = readTextMap(withoutNulls(raw), field);
   const choices: Choice[] = [];
   for (const key of Object.keys(map).sort()) {
-    const special = specialKeys[key];
+    const special = lookUp(specialKeys, key);
     if (key === '')
       throw new Malformed(field, map, 'a selector needs tag keys: remove the empty one');
     if (special === undefined && key.startsWith('aws::'))
       throw new Malformed(
         `${field}.${key}`,
-        map[key],
+        lookUp(map, key),
         `write one of ${Object.keys(specialKeys).join(', ')}, or a tag`,
       );
     if (special !== undefined && !specials.includes(special))
-      throw new Malformed(`${field}.${key}`, map[key], 'this key does not select here: remove it');
-    const values = split(map[key] ?? '');
+      throw new Malformed(
+        `${field}.${key}`,
+        lookUp(map, key),
+        'this key does not select here: remove it',
+      );
+    const values = split(lookUp(map, key) ?? '');
     if (values.length === 0)
-      throw new Malformed(`${field}.${key}`, map[key], 'write a value; "*" is any');
+      throw new Malformed(`${field}.${key}`, lookUp(map, key), 'write a value; "*" is any');
     choices.push({ name: special === undefined ? `tag:${key}` : special, values });
   }
   if (choices.length === 0) return [];
@@ -80,7 +85,7 @@ function termOf(combination: Readonly<Record<string, string>>): AmiSelectorTerm 
   const term: { id?: string; name?: string; owner?: string } = {};
   for (const [name, value] of Object.entries(combination)) {
     if (name === 'id' || name === 'name' || name === 'owner') term[name] = value;
-    else tags[name.slice('tag:'.length)] = value;
+    else put(tags, name.slice('tag:'.length), value);
   }
   return { ...term, ...(Object.keys(tags).length === 0 ? {} : { tags }) };
 }

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { Malformed, readTextMap, withoutNulls } from '@dovetail/core-kube-model';
 
 import { annotations as names } from '../names.js';
@@ -53,7 +54,7 @@ export function readTemplateAnnotations(
   if (own === undefined) return annotations;
   throw new Malformed(
     `${field}.${own}`,
-    annotations[own],
+    lookUp(annotations, own),
     `${ownPrefix} is for Dovetail's own records on nodes: remove it, or set it on the pool's metadata`,
   );
 }

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { Malformed, type Raw, readFlag, readRecord } from '@dovetail/core-kube-model';
 
 /**
@@ -40,12 +41,12 @@ function refuseEnclaves(raw: unknown): void {
 export function refuseUnsupported(spec: Raw): void {
   refuseEnclaves(spec['enclaveOptions']);
   const name = Object.keys(spec).find(
-    (one) => !supported.has(one) && spec[one] !== undefined && spec[one] !== null,
+    (one) => !supported.has(one) && lookUp(spec, one) !== undefined && lookUp(spec, one) !== null,
   );
   if (name !== undefined)
     throw new Malformed(
       `spec.${name}`,
-      spec[name],
+      lookUp(spec, name),
       'Dovetail cannot launch with this setting yet: remove it',
     );
 }

@@ -10,6 +10,7 @@ import {
   poolKey,
 } from '@dovetail/core-api';
 import { amiOfType, type InstanceType } from '@dovetail/core-ec2-model';
+import { lookUp } from '@dovetail/core-invariant';
 import {
   compareText,
   compatible,
@@ -79,13 +80,15 @@ function hashFinding(
   },
 ): Finding {
   const { hashKey, what, change } = about;
-  const differing = Object.keys(wanted).filter((key) => claim.annotations[key] !== wanted[key]);
+  const differing = Object.keys(wanted).filter(
+    (key) => lookUp(claim.annotations, key) !== lookUp(wanted, key),
+  );
   // Another version cannot be compared. A claim without hashes is none that we could judge.
   if (differing.length !== 1 || differing[0] !== hashKey) return undefined;
-  const held = claim.annotations[hashKey];
+  const held = lookUp(claim.annotations, hashKey);
   return held === undefined
     ? undefined
-    : `${what} has changed since it was made (${change ?? `hash ${held}, now ${wanted[hashKey]}`})`;
+    : `${what} has changed since it was made (${change ?? `hash ${held}, now ${lookUp(wanted, hashKey)}`})`;
 }
 
 const poolFinding = ({ claim, pool }: DriftFacts): Finding =>
@@ -218,8 +221,8 @@ export function hashMigration(
 ): Hashes {
   const isDrifted = conditionTrueSinceMs(claim, driftedType) !== undefined;
   const migrated = (wanted: Hashes, versionKey: string): Hashes => {
-    const version = wanted[versionKey];
-    if (version === undefined || claim.annotations[versionKey] === version) return {};
+    const version = lookUp(wanted, versionKey);
+    if (version === undefined || lookUp(claim.annotations, versionKey) === version) return {};
     return isDrifted ? { [versionKey]: version } : wanted;
   };
   return {

@@ -1,4 +1,5 @@
 import type { NodeClaim, Pool } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import { compareText, formatDuration, type Taint } from '@dovetail/core-kube-model';
 
 /** A field of a template as a claim has it, and as its pool has it now. */
@@ -15,7 +16,7 @@ const classText = ({ kind, name }: Pool['classRef']): string => `${kind}/${name}
 function labelsOf(claim: NodeClaim, pool: Pool): readonly Compared[] {
   return Object.entries(pool.labels)
     .sort(([a], [b]) => compareText(a, b))
-    .map(([key, wanted]) => [`label ${key}`, claim.labels[key] ?? 'not set', wanted]);
+    .map(([key, wanted]) => [`label ${key}`, lookUp(claim.labels, key) ?? 'not set', wanted]);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { labels, type PoolIdentity, poolKey } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import { compareText, type RequirementSpec } from '@dovetail/core-kube-model';
 import type { BinOption, NewNode } from '@dovetail/core-scheduling';
 
@@ -169,7 +170,7 @@ function cheapestTypes(options: readonly BinOption[], minValues: MinValues): rea
 const isSpot = ({ capacityType }: BinOption): boolean => capacityType === 'spot';
 
 const labelOf = ({ claim, node }: Candidate['view'], key: string): string | undefined =>
-  node.labels[key] ?? claim.labels[key];
+  lookUp(node.labels, key) ?? lookUp(claim.labels, key);
 
 /**
  * If the replacement may be of a type that also goes, it must be cheaper than the cheapest such
@@ -234,7 +235,7 @@ function narrowed(bin: NewNode, options: readonly BinOption[]): NewNode {
     [labels.capacityType]: new Set<string>(options.map(({ capacityType }) => capacityType)),
   };
   const requirements = bin.requirements.map((each): RequirementSpec => {
-    const left = values[each.key];
+    const left = lookUp(values, each.key);
     if (left === undefined || each.operator !== 'In') return each;
     return { ...each, values: each.values.filter((value) => left.has(value)) };
   });

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { Resources } from '@dovetail/core-kube-model';
 import { type PlanOptions, type Snapshot, unitPricesOf } from '@dovetail/core-scheduling';
 
@@ -32,7 +33,8 @@ export class Worths {
 
   of(amounts: Resources): number {
     let sum = 0;
-    for (const [name, price] of this.#perUnit) sum += price * Math.max(0, amounts[name] ?? 0);
+    for (const [name, price] of this.#perUnit)
+      sum += price * Math.max(0, lookUp(amounts, name) ?? 0);
     return sum;
   }
 

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord } from '@dovetail/core-kube-model';
 
 const retirementCauses = [
@@ -72,7 +73,9 @@ const fieldsOf = (
   type: 'number' | 'string',
 ): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
-    names.flatMap((name) => (typeof value[name] === type ? [[name, value[name]]] : [])),
+    names.flatMap((name) =>
+      typeof lookUp(value, name) === type ? [[name, lookUp(value, name)]] : [],
+    ),
   );
 
 /**

@@ -1,3 +1,5 @@
+import { lookUp, put } from '@dovetail/core-invariant';
+
 import { isRecord, type Raw } from './raw.js';
 
 /**
@@ -66,9 +68,13 @@ function withLimitRanges(spec: Raw, limitRanges: readonly Raw[]): Raw {
   if (Object.keys(defaults.requests).length === 0) return spec;
   const changed: Record<string, unknown> = { ...spec };
   for (const field of ['containers', 'initContainers']) {
-    const containers = spec[field];
+    const containers = lookUp(spec, field);
     if (Array.isArray(containers))
-      changed[field] = containers.map((one: unknown) => withDefaults(one, defaults));
+      put(
+        changed,
+        field,
+        containers.map((one: unknown) => withDefaults(one, defaults)),
+      );
   }
   return changed;
 }

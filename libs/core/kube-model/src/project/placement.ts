@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type {
   LabelSelector,
   LabelSelectorRequirement,
@@ -39,8 +41,9 @@ function withLabelKeys(
   if (selector === undefined) return undefined;
   const merged = [...selector.requirements];
   const add = (key: string, operator: 'In' | 'NotIn'): void => {
-    if (!Object.hasOwn(labels, key)) return;
-    const requirement: LabelSelectorRequirement = { key, operator, values: [labels[key] ?? ''] };
+    const value = lookUp(labels, key);
+    if (value === undefined) return;
+    const requirement: LabelSelectorRequirement = { key, operator, values: [value] };
     if (!merged.some((known) => sameRequirement(known, requirement))) merged.push(requirement);
   };
   for (const key of keys.match) add(key, 'In');

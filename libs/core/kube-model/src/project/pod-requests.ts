@@ -1,3 +1,5 @@
+import { lookUp, put } from '@dovetail/core-invariant';
+
 import type { Resources } from '../quantity.js';
 import { resourcesOf } from '../quantity-text.js';
 import { addResources, maxResources, noResources } from '../resources.js';
@@ -17,7 +19,11 @@ function amounts(raw: unknown, field: string): Resources {
     );
   for (const [name, amount] of Object.entries(parsed.value))
     if (amount < 0)
-      throw new Malformed(`${field}.${name}`, record(raw)[name], 'write a quantity of 0 or more');
+      throw new Malformed(
+        `${field}.${name}`,
+        lookUp(record(raw), name),
+        'write a quantity of 0 or more',
+      );
   return parsed.value;
 }
 
@@ -116,10 +122,10 @@ function withPodLevel(total: Resources, resources: unknown): Resources {
   const result: Record<string, number> = { ...total };
   const { requests, limits } = readRecord(resources, 'spec.resources');
   for (const [name, amount] of Object.entries(amounts(limits, 'spec.resources.limits'))) {
-    if (podLevel(name) && result[name] === undefined) result[name] = amount;
+    if (podLevel(name) && lookUp(result, name) === undefined) put(result, name, amount);
   }
   for (const [name, amount] of Object.entries(amounts(requests, 'spec.resources.requests'))) {
-    if (podLevel(name)) result[name] = amount;
+    if (podLevel(name)) put(result, name, amount);
   }
   return result;
 }

@@ -1,6 +1,8 @@
+import { lookUp } from '@dovetail/core-invariant';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import { inheritedKeys } from '../testing/inherited-keys.js';
 import {
   isRecord,
   Malformed,
@@ -143,4 +145,10 @@ test.each<[unknown, boolean]>([
 test('an optional property is left out when it has no value', () => {
   expect(optional('a', undefined)).toEqual({});
   expect(optional('a', 0)).toEqual({ a: 0 });
+});
+
+test.each(inheritedKeys)('a map of texts has the key %s only if the object has it', (key) => {
+  expect(lookUp(readTextMap({}, 'f'), key)).toBeUndefined();
+  const given: unknown = JSON.parse(`{"${key}":"a"}`);
+  expect(Object.entries(readTextMap(given, 'f'))).toEqual([[key, 'a']]);
 });

@@ -1,3 +1,5 @@
+import { put } from '@dovetail/core-invariant';
+
 /** A JSON object whose fields have not been checked yet. */
 export type Raw = Readonly<Record<string, unknown>>;
 
@@ -151,7 +153,7 @@ export const withoutNulls = (raw: unknown): unknown =>
 export function readTextMap(raw: unknown, field: string): Readonly<Record<string, string>> {
   const map: Record<string, string> = {};
   for (const [key, value] of Object.entries(readRecord(raw, field)))
-    map[key] = readText(value, `${field}.${key}`) ?? '';
+    put(map, key, readText(value, `${field}.${key}`) ?? '');
   return map;
 }
 

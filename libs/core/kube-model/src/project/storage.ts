@@ -1,3 +1,5 @@
+import { lookUp, put } from '@dovetail/core-invariant';
+
 import type {
   CsiNode,
   PersistentVolume,
@@ -45,7 +47,7 @@ const driverOfProvisioner: Readonly<Record<string, string>> = {
 function readDriver(spec: Raw): string | undefined {
   if (spec['csi'] !== undefined)
     return readText(readRecord(spec['csi'], 'spec.csi')['driver'], 'spec.csi.driver');
-  return Object.entries(driverOfSource).find(([source]) => spec[source] !== undefined)?.[1];
+  return Object.entries(driverOfSource).find(([source]) => lookUp(spec, source) !== undefined)?.[1];
 }
 
 const zoneLabels = [
@@ -68,7 +70,7 @@ function withZoneLabels(
     .map((key): RequirementSpec => ({
       key,
       operator: 'In',
-      values: (labels[key] ?? '').split('__'),
+      values: (lookUp(labels, key) ?? '').split('__'),
     }));
   if (zones.length === 0) return terms;
   return (terms ?? [{ matchExpressions: [], matchFields: [] }]).map((term) => ({
@@ -161,8 +163,8 @@ export function storageClassOf(raw: unknown): Parsed<StorageClass> {
       isDefault: [
         'storageclass.kubernetes.io/is-default-class',
         'storageclass.beta.kubernetes.io/is-default-class',
-      ].some((key) => meta.annotations[key] === 'true'),
-      provisioner: driverOfProvisioner[provisioner] ?? provisioner,
+      ].some((key) => lookUp(meta.annotations, key) === 'true'),
+      provisioner: lookUp(driverOfProvisioner, provisioner) ?? provisioner,
       bindingMode: readOneOf(
         object['volumeBindingMode'],
         'volumeBindingMode',
@@ -186,7 +188,7 @@ export function csiNodeOf(raw: unknown): Parsed<CsiNode> {
         `${path}.allocatable.count`,
         { min: 0 },
       );
-      if (count !== undefined) limits[readRequiredText(item['name'], `${path}.name`)] = count;
+      if (count !== undefined) put(limits, readRequiredText(item['name'], `${path}.name`), count);
     });
     return { uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion, limits };
   });

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type {
   LabelSelector,
   LabelSelectorRequirement,
@@ -57,7 +59,11 @@ export function readSelector(raw: unknown, field: string): LabelSelector | undef
   const labels = readTextMap(selector['matchLabels'], `${field}.matchLabels`);
   const equalities = Object.keys(labels)
     .sort()
-    .map((key): LabelSelectorRequirement => ({ key, operator: 'In', values: [labels[key] ?? ''] }));
+    .map((key): LabelSelectorRequirement => ({
+      key,
+      operator: 'In',
+      values: [lookUp(labels, key) ?? ''],
+    }));
   const expressions = readEach(
     selector['matchExpressions'],
     `${field}.matchExpressions`,

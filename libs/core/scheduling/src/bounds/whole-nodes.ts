@@ -1,5 +1,5 @@
 import { labels } from '@dovetail/core-api';
-import { at, float64At } from '@dovetail/core-invariant';
+import { at, float64At, lookUp } from '@dovetail/core-invariant';
 import type { LinearProgram, LpLimits, LpSolution, LpSolver } from '@dovetail/core-ports';
 
 import type { PodClass } from '../model/classes.js';
@@ -109,7 +109,7 @@ function programOf(
   const rows = shops.map(({ place }, shop) => program.buy(place, at(loads, shop)));
   for (const room of world.nodes)
     program.use(
-      placeOf(keys, (key) => room.node.labels[key]),
+      placeOf(keys, (key) => lookUp(room.node.labels, key)),
       room,
       (cls) => admitted(cls, room),
     );

@@ -1,6 +1,6 @@
 import { labels, poolKey } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
-import { at } from '@dovetail/core-invariant';
+import { at, lookUp } from '@dovetail/core-invariant';
 import {
   addResources,
   admits,
@@ -314,8 +314,8 @@ function existingViolations(host: Host, snapshot: Surroundings): readonly Violat
   // request it.
   const asked = Object.fromEntries(
     Object.keys(requests)
-      .filter((name) => (requests[name] ?? 0) > 0)
-      .map((name) => [name, left[name] ?? 0]),
+      .filter((name) => (lookUp(requests, name) ?? 0) > 0)
+      .map((name) => [name, lookUp(left, name) ?? 0]),
   );
   if (!fits(requests, asked))
     found.push(

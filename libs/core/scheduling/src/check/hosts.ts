@@ -1,5 +1,6 @@
 import { labels } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
+import { lookUp, put } from '@dovetail/core-invariant';
 import {
   admits,
   admitsAbsence,
@@ -97,7 +98,7 @@ export type Host = {
 export const canonical = (raw: Labels): Labels => {
   const result: Record<string, string> = {};
   for (const [key, set] of requirementsFromLabels(raw))
-    for (const value of set.values) result[key] = value;
+    for (const value of set.values) put(result, key, value);
   return result;
 };
 
@@ -140,7 +141,7 @@ export const planning = (
 ): Host => ({ ...host, running: host.running.filter((pod) => !moving.has(pod.uid)), planned });
 
 function labelSatisfies(variant: Variant, key: string, set: ValueSet): boolean {
-  const value = variant.labels[key];
+  const value = lookUp(variant.labels, key);
   if (value !== undefined) return admits(set, value);
   const open = variant.open?.get(key);
   if (open !== undefined && open.kind === 'in' && open.values.size > 0)
@@ -188,7 +189,7 @@ export function podAccepts(pod: Pod, bare: Variant, more: Labels = {}): boolean 
 
 /** Whether some value that a label may have is among those admitted. */
 const mayAdmit = (variant: Variant, key: string, set: ValueSet): boolean => {
-  const open = variant.labels[key] === undefined ? variant.open?.get(key) : undefined;
+  const open = lookUp(variant.labels, key) === undefined ? variant.open?.get(key) : undefined;
   return open === undefined ? labelSatisfies(variant, key, set) : hasIntersection(open, set);
 };
 
@@ -226,11 +227,12 @@ export function domainsOf(host: Host, key: string): readonly (string | undefined
   if (host.bin !== undefined && key === labels.hostname)
     return host.blueprint.variants.length === 0 ? [] : [host.name];
   const claim = host.existing?.requirements.get(key);
-  if (claim?.kind === 'in' && host.existing?.labels[key] === undefined) return [...claim.values];
+  if (claim?.kind === 'in' && lookUp(host.existing?.labels, key) === undefined)
+    return [...claim.values];
   const known = domains.get(host.blueprint) ?? new Map<string, readonly (string | undefined)[]>();
   domains.set(host.blueprint, known);
   const values = known.get(key) ?? [
-    ...new Set(host.blueprint.variants.map((variant) => variant.labels[key])),
+    ...new Set(host.blueprint.variants.map((variant) => lookUp(variant.labels, key))),
   ];
   known.set(key, values);
   return values;

@@ -1,4 +1,5 @@
 import { poolKey } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 
 import type { Violation } from '../plan.js';
 import type { Snapshot } from '../snapshot.js';
@@ -18,7 +19,7 @@ export function limitViolations(hosts: readonly Host[], snapshot: Snapshot): rea
       const used =
         name === 'nodes'
           ? mine.length
-          : mine.reduce((sum, node) => sum + (node.capacity[name] ?? 0), 0);
+          : mine.reduce((sum, node) => sum + (lookUp(node.capacity, name) ?? 0), 0);
       const added =
         name === 'nodes'
           ? bins.length
@@ -28,7 +29,7 @@ export function limitViolations(hosts: readonly Host[], snapshot: Snapshot): rea
                 Math.max(
                   0,
                   ...host.blueprint.variants.map(
-                    (variant) => variant.option?.type.capacity[name] ?? 0,
+                    (variant) => lookUp(variant.option?.type.capacity, name) ?? 0,
                   ),
                 ),
               0,

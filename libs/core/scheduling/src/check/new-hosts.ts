@@ -1,6 +1,6 @@
 import { classLabelOf, labels, type Pool, poolKey, poolLabelOf } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
-import { at } from '@dovetail/core-invariant';
+import { at, lookUp, put } from '@dovetail/core-invariant';
 import { admits, type Pod, type Requirements, type ValueSet } from '@dovetail/core-kube-model';
 
 import type { BinOption, NewNode } from '../plan.js';
@@ -21,7 +21,7 @@ function labelsOfType(type: InstanceType): TypeLabels {
   const decided: (readonly [string, ValueSet])[] = [];
   for (const [key, set] of type.requirements) {
     const [value] = set.values;
-    if (set.kind === 'in' && set.values.size === 1 && value !== undefined) fixed[key] = value;
+    if (set.kind === 'in' && set.values.size === 1 && value !== undefined) put(fixed, key, value);
     else if (set.kind === 'in') decided.push([key, set]);
   }
   const result = { fixed, decided };
@@ -37,13 +37,13 @@ function typeLabels(type: InstanceType, asked: Requirements): Labels {
   const { fixed, decided } = labelsOfType(type);
   const result: Record<string, string> = { ...fixed };
   for (const [key, other] of asked) {
-    const value = fixed[key];
+    const value = lookUp(fixed, key);
     if (value !== undefined && !admits(other, value)) delete result[key];
   }
   for (const [key, set] of decided) {
     const other = asked.get(key);
     const open = [...set.values].filter((value) => other === undefined || admits(other, value));
-    if (open.length === 1) result[key] = at(open, 0);
+    if (open.length === 1) put(result, key, at(open, 0));
   }
   return result;
 }

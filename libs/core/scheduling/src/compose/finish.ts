@@ -1,5 +1,5 @@
 import { labels, poolLabelOf } from '@dovetail/core-api';
-import { at, float64At, numberAt, present } from '@dovetail/core-invariant';
+import { at, float64At, numberAt, present, put } from '@dovetail/core-invariant';
 import {
   admits,
   compareText,
@@ -129,7 +129,7 @@ function labelsOf(engine: Engine, state: State): Readonly<Record<string, string>
   for (const key of [...withoutLaterLabels(state.requirements, pool).keys()].sort()) {
     if (engine.world.wellKnown.has(key)) continue;
     const value = anyValueOf(state.requirements.get(key) as ValueSet);
-    if (value !== undefined) fixed[key] = value;
+    if (value !== undefined) put(fixed, key, value);
   }
   return { ...fixed, ...pool.labels, [poolLabelOf(pool.identity.kind)]: pool.identity.name };
 }

@@ -1,4 +1,4 @@
-import { at, float64At, numberAt, present } from '@dovetail/core-invariant';
+import { at, float64At, lookUp, numberAt, present } from '@dovetail/core-invariant';
 
 import type { State } from '../match/states.js';
 import { chargeOf, type Offer } from '../model/templates.js';
@@ -113,7 +113,7 @@ function withinLimits(engine: Engine, bins: readonly Bin[], choices: (readonly O
     const fits = names.every(
       (name, nameIndex) =>
         mine.reduce((sum, index) => sum + numberAt(sizesOf(at(choices, index)), nameIndex), 0) <=
-        present(template.remaining[name], 'the names are those of the limits'),
+        present(lookUp(template.remaining, name), 'the names are those of the limits'),
     );
     if (fits) continue;
     const slack = names.map((name) => engine.accounts.left(template, name));

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
 import { valuesAmong } from '../model/min-values.js';
@@ -46,7 +48,7 @@ function limitReason(
       remedy: `raise the limits of ${subject}`,
     };
   }
-  const limit = template.pool.limits[short] ?? 0;
+  const limit = lookUp(template.pool.limits, short) ?? 0;
   const raised = shown(short, limit + least(short) - left(short));
   return {
     code: 'pool-limit',

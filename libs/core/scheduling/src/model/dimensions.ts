@@ -1,4 +1,4 @@
-import { at, float64At } from '@dovetail/core-invariant';
+import { at, float64At, lookUp, put } from '@dovetail/core-invariant';
 import type { DaemonSet, Pod, Resources } from '@dovetail/core-kube-model';
 
 /**
@@ -16,7 +16,7 @@ const leading = ['cpu', 'memory', 'pods'];
 export function dimensionsOf(pods: readonly Pod[], daemonSets: readonly DaemonSet[]): Dimensions {
   const names = new Set<string>();
   for (const pod of pods)
-    for (const name in pod.requests) if ((pod.requests[name] ?? 0) > 0) names.add(name);
+    for (const name in pod.requests) if ((lookUp(pod.requests, name) ?? 0) > 0) names.add(name);
   for (const { template } of daemonSets)
     for (const name of Object.keys(template.requests)) names.add(name);
   const others = [...names].filter((name) => !leading.includes(name)).sort();
@@ -28,7 +28,7 @@ export function vectorOf(dimensions: Dimensions, resources: Resources): Float64A
   const { names } = dimensions;
   const vector = new Float64Array(names.length);
   for (let index = 0; index < names.length; index += 1)
-    vector[index] = resources[at(names, index)] ?? 0;
+    vector[index] = lookUp(resources, at(names, index)) ?? 0;
   return vector;
 }
 
@@ -36,7 +36,7 @@ export function vectorOf(dimensions: Dimensions, resources: Resources): Float64A
 export function resourcesOf(dimensions: Dimensions, vector: Float64Array): Resources {
   const resources: Record<string, number> = {};
   dimensions.names.forEach((name, index) => {
-    if (vector[index] !== 0) resources[name] = float64At(vector, index);
+    if (vector[index] !== 0) put(resources, name, float64At(vector, index));
   });
   return resources;
 }

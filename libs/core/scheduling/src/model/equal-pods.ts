@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { Pod } from '@dovetail/core-kube-model';
 
 import { ByAmounts } from './amounts.js';
@@ -41,7 +42,7 @@ export function recordText(record: Readonly<Record<string, string>>): string {
   if (keys.length === 0) return '';
   return keys
     .sort()
-    .map((key) => `${key}=${record[key]}`)
+    .map((key) => `${key}=${lookUp(record, key)}`)
     .join(',');
 }
 
@@ -101,7 +102,7 @@ export function equalPods(pods: readonly Pod[], reading: Reading): EqualPods[] {
   for (const [index, pod] of pods.entries()) {
     if (index > 0 && index % podsPerStep === 0) reading.giveWay?.();
     let at = byRequests;
-    for (const name of reading.names) at = at.after(pod.requests[name] ?? 0);
+    for (const name of reading.names) at = at.after(lookUp(pod.requests, name) ?? 0);
     const byDemands = (at.value ??= new Map<string, EqualPods>());
     const demands = demandsText(pod, reading);
     let list = byDemands.get(demands);

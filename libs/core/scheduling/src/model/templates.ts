@@ -1,5 +1,6 @@
 import { classLabelOf, labels, type Pool, poolKey, poolLabelOf, sizesOf } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
+import { lookUp } from '@dovetail/core-invariant';
 import {
   compareText,
   intersectRequirements,
@@ -153,7 +154,9 @@ function remainingOf(pool: Pool, nodes: readonly ExistingNode[]): Resources {
   const mine = nodes.filter((node) => node.poolKey === key && node.state !== 'deleting');
   const used = { ...sumResources(mine.map((node) => node.capacity)), nodes: mine.length };
   const left = subtractResources(pool.limits, used);
-  return Object.fromEntries(Object.keys(pool.limits).map((name) => [name, left[name] ?? 0]));
+  return Object.fromEntries(
+    Object.keys(pool.limits).map((name) => [name, lookUp(left, name) ?? 0]),
+  );
 }
 
 /**
@@ -172,7 +175,10 @@ function limitsOf(
   const largest = (name: string): number =>
     name === 'nodes'
       ? 1
-      : what.offers.reduce((most, { type }) => Math.max(most, type.type.capacity[name] ?? 0), 0);
+      : what.offers.reduce(
+          (most, { type }) => Math.max(most, lookUp(type.type.capacity, name) ?? 0),
+          0,
+        );
   const reachable = Object.entries(remaining).filter(
     ([name, left]) => left < 0 || largest(name) * what.pods > left,
   );
@@ -329,7 +335,7 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
 
 /** Returns the amount that one node counts against a limit: its capacity, or one for `nodes`. */
 export const chargeOf = (offer: Offer, name: string): number =>
-  name === 'nodes' ? 1 : (offer.type.type.capacity[name] ?? 0);
+  name === 'nodes' ? 1 : (lookUp(offer.type.type.capacity, name) ?? 0);
 
 /** Returns the offers, dear ones among them, of which the pool's limits leave room for a node. */
 export const roomyOffers = ({ offers, dearOffers = [], remaining }: Template): readonly Offer[] =>

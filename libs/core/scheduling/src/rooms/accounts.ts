@@ -1,4 +1,4 @@
-import { at, present } from '@dovetail/core-invariant';
+import { at, lookUp, present, put } from '@dovetail/core-invariant';
 import type { HostPort } from '@dovetail/core-kube-model';
 
 import type { State } from '../match/states.js';
@@ -129,7 +129,11 @@ export class Accounts {
       return 'pool-limit';
     const capacity: Record<string, number> = {};
     for (const name of Object.keys(state.template.remaining))
-      capacity[name] = offers.reduce((most, offer) => Math.max(most, chargeOf(offer, name)), 0);
+      put(
+        capacity,
+        name,
+        offers.reduce((most, offer) => Math.max(most, chargeOf(offer, name)), 0),
+      );
     return { ...cheapest, type: { ...cheapest.type, type: { ...cheapest.type.type, capacity } } };
   }
 
@@ -153,7 +157,10 @@ export class Accounts {
 
   /** Returns how much of one limit is left. */
   left(template: Template, name: string): number {
-    const limit = present(template.remaining[name], 'only limits that can bind have accounts');
+    const limit = present(
+      lookUp(template.remaining, name),
+      'only limits that can bind have accounts',
+    );
     return limit - (at(this.#spent, template.index).get(name) ?? 0);
   }
 

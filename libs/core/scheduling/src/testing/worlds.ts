@@ -15,6 +15,7 @@ import {
   typeOf,
 } from './objects.js';
 import { Random } from './random.js';
+import { withInheritedKeys } from './world-keys.js';
 import { capacityKey, typeKey, workload, zoneKey, zones } from './world-workloads.js';
 
 /** A generated case: everything that a plan is made from. */
@@ -328,5 +329,6 @@ export function mixedWorld(seed: number): GeneratedWorld {
     hostnameSpread: random.pick(['balanced', 'strict']),
     instanceTypesMax: random.pick([600, 600, 5]),
   };
-  return { snapshot, pods, options };
+  // With numbers of its own, so that the rest of each world does not depend on the keys.
+  return withInheritedKeys(new Random(seed + 1_000_003), { snapshot, pods, options });
 }

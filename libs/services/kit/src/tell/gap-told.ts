@@ -1,4 +1,5 @@
 import type { Decision } from '@dovetail/contracts';
+import { lookUp } from '@dovetail/core-invariant';
 
 /** The price of all nodes beside that of a plan from nothing for their pods, as a decision says. */
 export type GapTold = {
@@ -18,7 +19,7 @@ export type GapTold = {
 export function gapTold(decision: Decision): GapTold {
   const { priceMicrosPerHour = 0, priceEstimated = false, facts } = decision;
   const { lowerBoundMicrosPerHour: least } = decision;
-  const numberOf = (name: string): number => Number(facts[name] ?? 0);
+  const numberOf = (name: string): number => Number(lookUp(facts, name) ?? 0);
   return {
     nodes: numberOf('nodes'),
     priceMicrosPerHour,

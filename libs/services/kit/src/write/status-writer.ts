@@ -1,4 +1,5 @@
 import type { Condition } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import type { Clock, KubeObject } from '@dovetail/core-ports';
 
 import { type Change, type ChangedObject, changeLive, type KubeChanges } from './change-guarded.js';
@@ -71,6 +72,8 @@ const statusOf = (
 function isHeld(object: KubeObject, status: Status, text: string): boolean {
   const held = (object['status'] ?? {}) as Status;
   return (
-    JSON.stringify(Object.fromEntries(Object.keys(status).map((key) => [key, held[key]]))) === text
+    JSON.stringify(
+      Object.fromEntries(Object.keys(status).map((key) => [key, lookUp(held, key)])),
+    ) === text
   );
 }

@@ -8,7 +8,7 @@ import {
   promiseHolding,
   typesOfClaim,
 } from '@dovetail/core-cluster';
-import { assert, at } from '@dovetail/core-invariant';
+import { assert, at, lookUp } from '@dovetail/core-invariant';
 import {
   addResources,
   type Resources,
@@ -160,13 +160,16 @@ export class Ledger {
     if (limited.length === 0) return {};
     const used = this.#usageOf(pool);
     const remaining = subtractResources(pool.limits, used);
-    return Object.fromEntries(limited.map((name) => [name, remaining[name] ?? 0]));
+    return Object.fromEntries(limited.map((name) => [name, lookUp(remaining, name) ?? 0]));
   }
 
   /** Counts what an admitted node takes. Throws InvariantError if the limits do not cover it. */
   use(pool: Pool, amount: Resources): void {
     for (const [name, left] of Object.entries(this.remaining(pool)))
-      assert((amount[name] ?? 0) <= left, 'an admitted node is within the limits of its pool');
+      assert(
+        (lookUp(amount, name) ?? 0) <= left,
+        'an admitted node is within the limits of its pool',
+      );
     noteEntry(this.trial, this.#usage, poolKey(pool.identity));
     this.#usage.set(poolKey(pool.identity), addResources(this.#usageOf(pool), amount));
   }

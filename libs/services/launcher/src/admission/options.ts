@@ -1,5 +1,6 @@
 import { leastOf } from '@dovetail/core-cluster';
 import type { InstanceType } from '@dovetail/core-ec2-model';
+import { lookUp, put } from '@dovetail/core-invariant';
 import type { Resources } from '@dovetail/core-kube-model';
 import type { BinOption, Reason } from '@dovetail/core-scheduling';
 
@@ -101,17 +102,18 @@ export function withinLimits(
   if (left.length > 0) return { ok: true, options: left };
   const [name = 'nodes'] = Object.keys(room.remaining)
     .filter(
-      (each) => cheapest === undefined || amountOf(cheapest, each) > (room.remaining[each] ?? 0),
+      (each) =>
+        cheapest === undefined || amountOf(cheapest, each) > (lookUp(room.remaining, each) ?? 0),
     )
     .sort();
   return {
     ok: false,
     reason: reason(
       'pool-limit',
-      `${room.key} has ${room.remaining[name] ?? 0} of ${name} left under its limits`,
+      `${room.key} has ${lookUp(room.remaining, name) ?? 0} of ${name} left under its limits`,
       {
         resource: name,
-        remaining: room.remaining[name] ?? 0,
+        remaining: lookUp(room.remaining, name) ?? 0,
         needed: cheapest === undefined ? 0 : amountOf(cheapest, name),
       },
       { subject: room.key },
@@ -126,7 +128,7 @@ function allowance(
   room: LimitRoom,
 ): number {
   const least = cheapest === undefined ? 0 : amountOf(cheapest, name);
-  const over = remaining - least - (room.reservedForLater[name] ?? 0);
+  const over = remaining - least - (lookUp(room.reservedForLater, name) ?? 0);
   return Math.min(remaining, least + Math.max(0, Math.floor(over / (room.laterBins + 1))));
 }
 
@@ -134,7 +136,7 @@ function allowance(
  * The amount of a limited resource that a node of this type takes; every node is one of `nodes`.
  */
 export const amountOf = (type: InstanceType, resource: string): number =>
-  resource === 'nodes' ? 1 : (type.capacity[resource] ?? 0);
+  resource === 'nodes' ? 1 : (lookUp(type.capacity, resource) ?? 0);
 
 /** The largest amount that one of the options may take, by limited resource. */
 export function largestUse(
@@ -144,12 +146,16 @@ export function largestUse(
 ): Resources {
   const largest: Record<string, number> = {};
   for (const name of limited) {
-    largest[name] = Math.max(
-      0,
-      ...options.map((option) => {
-        const type = types.get(option.instanceType);
-        return type === undefined ? 0 : amountOf(type, name);
-      }),
+    put(
+      largest,
+      name,
+      Math.max(
+        0,
+        ...options.map((option) => {
+          const type = types.get(option.instanceType);
+          return type === undefined ? 0 : amountOf(type, name);
+        }),
+      ),
     );
   }
   return largest;

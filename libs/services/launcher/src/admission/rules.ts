@@ -7,6 +7,7 @@ import {
 } from '@dovetail/contracts';
 import { type Pool, poolKey } from '@dovetail/core-api';
 import type { Churn, PoolHold } from '@dovetail/core-cluster';
+import { lookUp } from '@dovetail/core-invariant';
 import {
   fits,
   isReschedulable,
@@ -188,12 +189,17 @@ export function nodeFull(requests: Resources, node: ExistingNode): Reason | unde
   const room = roomOn(node);
   if (fits(requests, room)) return undefined;
   const [resource = 'cpu'] = Object.keys(requests)
-    .filter((name) => (requests[name] ?? 0) > (room[name] ?? 0))
+    .filter((name) => (lookUp(requests, name) ?? 0) > (lookUp(room, name) ?? 0))
     .sort();
   return reason(
     'node-full',
-    `node ${node.name} has ${room[resource] ?? 0} of ${resource} left, ${requests[resource] ?? 0} is needed`,
-    { node: node.name, resource, requested: requests[resource] ?? 0, room: room[resource] ?? 0 },
+    `node ${node.name} has ${lookUp(room, resource) ?? 0} of ${resource} left, ${lookUp(requests, resource) ?? 0} is needed`,
+    {
+      node: node.name,
+      resource,
+      requested: lookUp(requests, resource) ?? 0,
+      room: lookUp(room, resource) ?? 0,
+    },
   );
 }
 

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { KubeObject } from '@dovetail/core-ports';
 import type { Change } from '@dovetail/service-kit';
 
@@ -6,6 +7,6 @@ export const withAnnotations = (
   { annotations = {} }: Pick<KubeObject['metadata'], 'annotations'>,
   wanted: Readonly<Record<string, string>>,
 ): Change =>
-  Object.entries(wanted).every(([key, value]) => annotations[key] === value)
+  Object.entries(wanted).every(([key, value]) => lookUp(annotations, key) === value)
     ? undefined
     : { metadata: { annotations: wanted } };

@@ -9,6 +9,7 @@ import {
 } from '@dovetail/core-api';
 import { decidedLabels, isUnpaired } from '@dovetail/core-cluster';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
+import { put } from '@dovetail/core-invariant';
 import { formatResources } from '@dovetail/core-kube-model';
 import {
   type Change,
@@ -37,7 +38,7 @@ function labelsOfInstance(
   const decided: Record<string, string> = {};
   for (const [key, set] of type?.requirements ?? []) {
     const [only, ...others] = set.values;
-    if (set.kind === 'in' && only !== undefined && others.length === 0) decided[key] = only;
+    if (set.kind === 'in' && only !== undefined && others.length === 0) put(decided, key, only);
   }
   const zoneId = type?.offerings.find((offering) => offering.zone === instance.zone)?.zoneId;
   return {

@@ -1,4 +1,5 @@
 import type { NodeClaim } from '@dovetail/core-api';
+import { lookUp } from '@dovetail/core-invariant';
 import { formatResources, type Node, type Resources } from '@dovetail/core-kube-model';
 import type { NewCondition } from '@dovetail/service-kit';
 
@@ -17,10 +18,10 @@ export function consistencyIssues(
   node: Pick<Node, 'capacity'>,
 ): readonly string[] {
   return Object.keys(requests)
-    .filter((name) => (requests[name] ?? 0) > 0)
+    .filter((name) => (lookUp(requests, name) ?? 0) > 0)
     .sort()
     .flatMap((name) => {
-      const [expected = 0, found = 0] = [capacity[name], node.capacity[name]];
+      const [expected = 0, found = 0] = [lookUp(capacity, name), lookUp(node.capacity, name)];
       if (expected === 0 || found / expected >= shareMin) return [];
       const percent = ((100 * found) / expected).toFixed(1);
       return `expected ${textOf(name, capacity)} of resource ${name}, but found ${textOf(name, { [name]: found })} (${percent}% of expected)`;
@@ -28,7 +29,7 @@ export function consistencyIssues(
 }
 
 const textOf = (name: string, resources: Resources): string =>
-  String(formatResources({ [name]: resources[name] ?? 0 })[name]);
+  String(lookUp(formatResources({ [name]: lookUp(resources, name) ?? 0 }), name));
 
 /** The condition that these issues lead to. */
 export const consistencyOf = (issues: readonly string[]): NewCondition =>

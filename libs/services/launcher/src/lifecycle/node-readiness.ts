@@ -1,5 +1,6 @@
 import type { NodeClaim } from '@dovetail/core-api';
 import { isSameTaint } from '@dovetail/core-cluster';
+import { lookUp } from '@dovetail/core-invariant';
 import {
   describeTaint,
   isEphemeralTaint,
@@ -46,4 +47,4 @@ export const placingPods: NewCondition = unknown('NodeNotReady', 'pods are being
 const missingResource = (requests: Resources, allocatable: Resources): string | undefined =>
   Object.keys(requests)
     .sort()
-    .find((name) => (requests[name] ?? 0) > 0 && (allocatable[name] ?? 0) === 0);
+    .find((name) => (lookUp(requests, name) ?? 0) > 0 && (lookUp(allocatable, name) ?? 0) === 0);

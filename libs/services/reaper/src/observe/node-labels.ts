@@ -1,5 +1,6 @@
 import { labels } from '@dovetail/core-api';
 import { wellKnownLabels } from '@dovetail/core-ec2-model';
+import { lookUp, put } from '@dovetail/core-invariant';
 import type { Node } from '@dovetail/core-kube-model';
 
 /** The label of a metric for a label of a node: its name without the prefix, in snake case. */
@@ -18,8 +19,8 @@ export function metricLabelsOf(
 ): Readonly<Record<string, string>> {
   const found: Record<string, string> = { node_name: name, managed: String(isManaged) };
   for (const [key, label] of metricLabels) {
-    const value = held[key];
-    if (value !== undefined && value !== '') found[label] = value;
+    const value = lookUp(held, key);
+    if (value !== undefined && value !== '') put(found, label, value);
   }
   return found;
 }

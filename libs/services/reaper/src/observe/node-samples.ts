@@ -1,4 +1,5 @@
 import type { Cluster } from '@dovetail/core-cluster';
+import { lookUp, put } from '@dovetail/core-invariant';
 import {
   isDaemonPod,
   isTerminal,
@@ -27,7 +28,8 @@ const nodesPerTurn = 500;
 type Sum = Record<string, number>;
 
 function add(sum: Sum, amounts: Resources): void {
-  for (const name of Object.keys(amounts)) sum[name] = (sum[name] ?? 0) + (amounts[name] ?? 0);
+  for (const name of Object.keys(amounts))
+    put(sum, name, (lookUp(sum, name) ?? 0) + (lookUp(amounts, name) ?? 0));
 }
 
 /** Adds the requests of the pods of a node that have not ended. */
@@ -115,7 +117,7 @@ export function* utilization(cluster: Observed): MetricSamples {
   for (const [name, amount] of Object.entries(allocatable)) {
     if (amount === 0) continue;
     const [[resource_type = name] = []] = measuredResources({ [name]: amount });
-    yield { value: (100 * (requested[name] ?? 0)) / amount, labels: { resource_type } };
+    yield { value: (100 * (lookUp(requested, name) ?? 0)) / amount, labels: { resource_type } };
   }
 }
 

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 /**
  * An error of AWS: the code that callers branch on, the message, and the HTTP status. Every
  * operation of the twin throws it, and each protocol renders it in its own shape.
@@ -50,7 +52,7 @@ const deniedCodes: Readonly<Record<string, readonly [code: string, status: numbe
 
 /** The refusal of a call that the caller has no right to, in the code of the service. */
 export function accessDenied(service: string, sentence: string): AwsFault {
-  const [code, status] = deniedCodes[service] ?? ['AccessDeniedException', 400];
+  const [code, status] = lookUp(deniedCodes, service) ?? ['AccessDeniedException', 400];
   const opening = service === 'ec2' ? 'You are not authorized to perform this operation. ' : '';
   return new AwsFault(code, `${opening}${sentence}`, status);
 }

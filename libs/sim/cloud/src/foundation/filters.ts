@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { Ec2Filter } from '@dovetail/core-ports';
 
 import { AwsFault, NotServedFault } from './aws-fault.js';
@@ -16,7 +17,7 @@ export function tagFilterValues(
   if (name === 'tag-key') return Object.keys(tags);
   if (name === 'tag-value') return Object.values(tags);
   if (!name.startsWith('tag:')) return undefined;
-  const value = tags[name.slice(4)];
+  const value = lookUp(tags, name.slice(4));
   return value === undefined ? [] : [value];
 }
 

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { compareText } from '@dovetail/core-kube-model';
 
 import { accessDenied, AwsFault, serviceOf } from './aws-fault.js';
@@ -71,7 +72,7 @@ const throttleCodes: Readonly<
   iam: ['Throttling', 400, 'Rate exceeded'],
 };
 const throttled = (action: string): AwsFault => {
-  const [code, status, message] = throttleCodes[serviceOf(action)] ?? [
+  const [code, status, message] = lookUp(throttleCodes, serviceOf(action)) ?? [
     'ThrottlingException',
     400,
     'Rate exceeded',
@@ -83,7 +84,7 @@ type Level = { tokens: number; atMs: number };
 
 function bucketFor(limits: Buckets | 'none', action: string): Bucket | undefined {
   if (limits === 'none') return undefined;
-  const own = limits.actions[action];
+  const own = lookUp(limits.actions, action);
   if (own !== undefined || !action.startsWith('ec2:')) return own;
   return /^ec2:(Describe|Get|List|Search)/.test(action) ? limits.ec2Reads : limits.ec2Writes;
 }
@@ -206,7 +207,7 @@ export class Gate {
     const bucket = this.#overrides.get(action) ?? bucketFor(limits, action);
     if (bucket !== undefined && bucket !== 'none' && !this.#take(action, bucket, 1))
       throw throttled(action);
-    const resources = limits === 'none' ? undefined : limits.resources[action];
+    const resources = limits === 'none' ? undefined : lookUp(limits.resources, action);
     if (resources !== undefined && !this.#take(`${action}#resources`, resources, count))
       throw throttled(action);
   }

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import { AwsFault } from '../foundation/aws-fault.js';
 import { findVolume } from '../parts/volumes.js';
 import { type AccessRequest, contextOf, type RequestFacts } from '../policy/evaluate.js';
@@ -175,7 +177,7 @@ export function queryAccess(
   action: string,
   params: Params,
 ): readonly AccessRequest[] {
-  const reader = query[action];
+  const reader = lookUp(query, action);
   if (reader !== undefined) return reader(twin, params, action);
   if (/^ec2:Describe/.test(action)) return everything(twin, params, action);
   throw new AwsFault(
@@ -195,7 +197,7 @@ export function jsonAccess(
   input: Readonly<Record<string, unknown>>,
 ): readonly AccessRequest[] {
   const text = (name: string): string => {
-    const value = input[name];
+    const value = lookUp(input, name);
     return typeof value === 'string' ? value : '';
   };
   const { region, accountId } = twin.account;

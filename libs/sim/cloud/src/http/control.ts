@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
+import { lookUp } from '@dovetail/core-invariant';
 import { messageOf } from '@dovetail/core-ports';
 
 import { neighboursOf } from '../foundation/account.js';
@@ -238,7 +239,7 @@ export function controlAnswer(twin: CloudTwin, request: ControlRequest): Answer 
     request.method === 'GET' ? /^instances\/(i-[0-9a-f]+)$/.exec(request.path)?.[1] : undefined;
   const control =
     one === undefined
-      ? controls[`${request.method} ${request.path}`]
+      ? lookUp(controls, `${request.method} ${request.path}`)
       : (asked: CloudTwin) => instanceView(asked, one);
   if (control === undefined)
     return {

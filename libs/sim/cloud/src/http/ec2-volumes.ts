@@ -1,4 +1,5 @@
 import { catalogZones } from '@dovetail/core-ec2-model';
+import { lookUp } from '@dovetail/core-invariant';
 
 import { AwsFault } from '../foundation/aws-fault.js';
 import { admitted } from '../foundation/filters.js';
@@ -67,7 +68,7 @@ const zoneValues =
       'zone-name': zone.name,
       'zone-type': 'availability-zone',
     };
-    return [values[name] ?? ''];
+    return [lookUp(values, name) ?? ''];
   };
 
 const zoneXml = (region: string, zone: Zone): Xml => ({

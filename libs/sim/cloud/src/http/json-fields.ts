@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import { AwsFault, NotServedFault } from '../foundation/aws-fault.js';
 import type { JsonObject } from './operation.js';
 
@@ -5,7 +7,7 @@ const invalid = (message: string): AwsFault => new AwsFault('ValidationException
 
 /** A text member; undefined when absent. */
 export function textIn(input: JsonObject, name: string): string | undefined {
-  const value = input[name];
+  const value = lookUp(input, name);
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') throw invalid(`${name}: ${JSON.stringify(value)} is not a string`);
   return value;
@@ -20,7 +22,7 @@ export function requiredText(input: JsonObject, name: string): string {
 
 /** A whole number; undefined when absent. */
 export function integerIn(input: JsonObject, name: string): number | undefined {
-  const value = input[name];
+  const value = lookUp(input, name);
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'number' || !Number.isInteger(value))
     throw invalid(`${name}: ${JSON.stringify(value)} is not a whole number`);
@@ -49,7 +51,7 @@ export function oneOf<T extends string>(
 
 /** A list of texts; empty when absent. */
 export function textsIn(input: JsonObject, name: string): readonly string[] {
-  const value = input[name];
+  const value = lookUp(input, name);
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
     throw invalid(`${name} is not a list of strings`);
@@ -58,7 +60,7 @@ export function textsIn(input: JsonObject, name: string): readonly string[] {
 
 /** A list of objects; empty when absent. */
 export function objectsIn(input: JsonObject, name: string): readonly JsonObject[] {
-  const value = input[name];
+  const value = lookUp(input, name);
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value) || !value.every((item) => item !== null && typeof item === 'object'))
     throw invalid(`${name} is not a list of objects`);

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type { TwinType } from '../foundation/account.js';
 import { AwsFault, NotServedFault } from '../foundation/aws-fault.js';
 import { hexOf } from '../foundation/digest.js';
@@ -92,7 +94,7 @@ function priceListText({ productFamily, attributes, sku, priceMicros }: Product)
 
 /** The service code may be written in several ways, as clients do write it. */
 const attributeOf = ({ attributes }: Product, field: string): string | undefined =>
-  field.toLowerCase() === 'servicecode' ? attributes['servicecode'] : attributes[field];
+  field.toLowerCase() === 'servicecode' ? attributes['servicecode'] : lookUp(attributes, field);
 
 function fits(product: Product, filters: readonly JsonObject[]): boolean {
   return filters.every((filter) => {

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import { AwsFault, NotServedFault } from '../foundation/aws-fault.js';
 import { wouldHave } from '../parts/fleets.js';
 import type { AccessRequest } from '../policy/evaluate.js';
@@ -101,11 +103,11 @@ const ownDryRun: ReadonlySet<string> = new Set(['CreateFleet', 'RunInstances']);
 function queryCall(body: string): WireCall {
   const params = parseParams(body);
   const name = params.text('Action') ?? '';
-  const { service, namespace } = versions[params.text('Version') ?? ''] ?? {
+  const { service, namespace } = lookUp(versions, params.text('Version') ?? '') ?? {
     service: 'ec2',
     namespace: '',
   };
-  const operation = servedQueries[service][name];
+  const operation = lookUp(servedQueries[service], name);
   return {
     service,
     action: `${service}:${name}`,
@@ -162,7 +164,7 @@ function jsonObject(body: string): JsonObject {
 
 function jsonCall(request: WireRequest, target: string): WireCall {
   const [prefix = '', name = ''] = target.split('.');
-  const served = servedJson[prefix];
+  const served = lookUp(servedJson, prefix);
   const service = served?.service ?? prefix;
   return {
     service,
@@ -171,7 +173,7 @@ function jsonCall(request: WireRequest, target: string): WireCall {
     fault: (fault) => jsonFault(service, fault),
     access: (twin) => jsonAccess(twin, `${service}:${name}`, jsonObject(request.body)),
     async answer(twin) {
-      const operation = served?.operations[name];
+      const operation = lookUp(served?.operations, name);
       if (operation === undefined)
         throw new NotServedFault(
           'UnknownOperationException',

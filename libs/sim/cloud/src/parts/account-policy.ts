@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type { Account } from '../foundation/account.js';
 import { parsePolicy, type Policy } from '../policy/policy.js';
 
@@ -15,6 +17,9 @@ export function accountPolicy(text: string, account: Account): Policy {
     INTERRUPTION_QUEUE: account.queueName,
   };
   return parsePolicy(
-    text.replaceAll(/\$\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder),
+    text.replaceAll(
+      /\$\{(\w+)\}/g,
+      (placeholder, name: string) => lookUp(values, name) ?? placeholder,
+    ),
   );
 }

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { compareText } from '@dovetail/core-kube-model';
 
 import type { SpotMarket } from '../foundation/spot-market.js';
@@ -64,7 +65,7 @@ const strategies: Readonly<Record<string, readonly Order[]>> = {
 
 /** The candidates in the order in which the strategy takes them. */
 export function ordered(ranked: readonly Ranked[], strategy: string): readonly Ranked[] {
-  const orders = [...(strategies[strategy] ?? []), cheapest, byIdentity];
+  const orders = [...(lookUp(strategies, strategy) ?? []), cheapest, byIdentity];
   return [...ranked].sort((left, right) =>
     orders.reduce((result, order) => result || order(left, right), 0),
   );

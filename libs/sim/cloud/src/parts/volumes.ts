@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import type { Ec2Filter } from '@dovetail/core-ports';
 
 import { notFound } from '../foundation/aws-fault.js';
@@ -34,7 +35,7 @@ const rootGib = (candidate: Candidate): number =>
 
 function volumeFrom(device: string, ebs: Tags, candidate: Candidate): LaunchedVolume {
   const numberAt = (name: string): number | undefined =>
-    ebs[name] === undefined ? undefined : Number(ebs[name]);
+    lookUp(ebs, name) === undefined ? undefined : Number(lookUp(ebs, name));
   const [iops, throughput] = [numberAt('Iops'), numberAt('Throughput')];
   return {
     device,

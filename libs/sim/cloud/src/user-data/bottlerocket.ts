@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { parse } from 'smol-toml';
 
 import {
@@ -16,7 +17,7 @@ const isTree = (value: unknown): value is Tree =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
 function tableOf(tree: Tree, key: string): Tree {
-  const value = tree[key];
+  const value = lookUp(tree, key);
   if (value === undefined) return {};
   if (!isTree(value))
     throw new BootError(`Bottlerocket: settings.kubernetes.${key} is not a table`);
@@ -27,7 +28,7 @@ const strings = (table: Tree): Record<string, string> =>
   Object.fromEntries(Object.entries(table).map(([key, value]) => [key, String(value)]));
 
 function required(kubernetes: Tree, key: string): string {
-  const value = kubernetes[key];
+  const value = lookUp(kubernetes, key);
   if (typeof value !== 'string' || value === '')
     throw new BootError(`Bottlerocket: settings.kubernetes.${key} is missing`);
   return value;

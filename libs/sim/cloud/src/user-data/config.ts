@@ -1,3 +1,4 @@
+import { put } from '@dovetail/core-invariant';
 import type { Taint } from '@dovetail/core-kube-model';
 
 /** The families whose boot the twin knows. */
@@ -57,7 +58,7 @@ export function checkedLabels(pairs: Iterable<readonly [string, string]>): Recor
       throw new BootError(`node label ${key}: not a label key`);
     if (!/^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/.test(value))
       throw new BootError(`node label ${key}: ${value} is not a label value`);
-    labels[key] = value;
+    put(labels, key, value);
   }
   return labels;
 }

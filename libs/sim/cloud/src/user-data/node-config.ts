@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { parse } from 'yaml';
 
 import { configFromFlags, kubeletFlags } from './bootstrap-script.js';
@@ -33,7 +34,7 @@ function merged(earlier: unknown, later: unknown): unknown {
   if (!isTree(earlier) || !isTree(later)) return later === undefined ? earlier : later;
   return Object.fromEntries(
     [...new Set([...Object.keys(earlier), ...Object.keys(later)])].map((key) => {
-      const [left, right] = [earlier[key], later[key]];
+      const [left, right] = [lookUp(earlier, key), lookUp(later, key)];
       return [
         key,
         key === 'flags' && Array.isArray(left) && Array.isArray(right)
@@ -64,7 +65,7 @@ function documentOf(part: UserDataPart): Tree {
 }
 
 const at = (tree: unknown, ...path: readonly string[]): unknown =>
-  path.reduce((value, key) => (isTree(value) ? value[key] : undefined), tree);
+  path.reduce((value, key) => (isTree(value) ? lookUp(value, key) : undefined), tree);
 
 function required(spec: unknown, name: string): string {
   const value = at(spec, 'cluster', name);

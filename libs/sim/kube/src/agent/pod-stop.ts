@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { listOf, textOf } from '../model/json.js';
@@ -16,7 +17,7 @@ function goDurationMs(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
   let durationMs = 0;
   for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g))
-    durationMs += Number(amount) * (unitMs[unit ?? ''] ?? 0);
+    durationMs += Number(amount) * (lookUp(unitMs, unit ?? '') ?? 0);
   return durationMs;
 }
 

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { type Raw, recordOf } from '@dovetail/core-kube-model';
 import { messageOf } from '@dovetail/core-ports';
 
@@ -36,7 +37,7 @@ const noMetrics =
   'unable to fetch metrics from resource metrics API: the server could not find the requested resource (get pods.metrics.k8s.io)';
 
 function annotatedMillis(object: StoredObject, key: string, form: string): number | undefined {
-  const text = object.metadata.annotations?.[`${prefix}${key}`];
+  const text = lookUp(object.metadata.annotations, `${prefix}${key}`);
   if (text === undefined) return undefined;
   const millis = parseMillis(text);
   if (millis !== undefined && millis >= 0) return millis;
@@ -52,10 +53,10 @@ const lasting = ({ spec }: Pod): readonly ContainerSpec[] => [
 ];
 
 function requestOf(pod: Pod, resource: string): number {
-  const ofPod = pod.spec.resources?.requests?.[resource];
+  const ofPod = lookUp(pod.spec.resources?.requests, resource);
   if (ofPod !== undefined) return parseMillis(ofPod) ?? 0;
   return lasting(pod).reduce((sum, container) => {
-    const request = container.resources?.requests?.[resource];
+    const request = lookUp(container.resources?.requests, resource);
     if (request === undefined)
       throw new Error(
         `missing request for ${resource} in container ${container.name} of Pod ${pod.metadata.name}`,
@@ -197,7 +198,7 @@ const noCustomMetrics =
 
 /** The sources that a lab has no numbers for fail as in a cluster without their APIs. */
 function withoutNumbers(type: string, metric: Raw, namespace: string): MetricError {
-  const source = recordOf(metric[`${type.slice(0, 1).toLowerCase()}${type.slice(1)}`]);
+  const source = recordOf(lookUp(metric, `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`));
   const name = textOf(recordOf(source['metric'])['name']);
   const { kind, name: described } = recordOf(source['describedObject']);
   const resource = textOf(source['name']);
@@ -216,7 +217,10 @@ function withoutNumbers(type: string, metric: Raw, namespace: string): MetricErr
       `failed to get ${textOf(source['container'])} container metric value`,
     ],
   };
-  const [message, lead] = rows[type] ?? [`unknown metric source type "${type}"`, 'invalid metric'];
+  const [message, lead] = lookUp(rows, type) ?? [
+    `unknown metric source type "${type}"`,
+    'invalid metric',
+  ];
   return new MetricError(`FailedGet${type}Metric`, message, lead);
 }
 

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { recordOf } from '@dovetail/core-kube-model';
 
 import { type Condition, timeText, type Workload } from '../model/objects.js';
@@ -9,7 +10,7 @@ import type { WorkQueue } from './work-queue.js';
 type Rollout = { readonly current: Workload | undefined; readonly sets: readonly Workload[] };
 
 const number = (set: Workload | undefined, field: string): number =>
-  Number(set?.status?.[field] ?? 0);
+  Number(lookUp(set?.status, field) ?? 0);
 
 function withCondition(
   conditions: readonly Condition[],
@@ -185,7 +186,7 @@ export function reportDeployment(
     Math.max(wanted, counts.replicas) - counts.availableReplicas,
   );
   const moved = Object.entries(counts).some(
-    ([field, value]) => Number(deployment.status?.[field] ?? 0) !== value,
+    ([field, value]) => Number(lookUp(deployment.status, field) ?? 0) !== value,
   );
   const found = {
     availability: availabilityOf(deployment, counts),

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { recordOf } from '@dovetail/core-kube-model';
 
 import {
@@ -60,11 +61,11 @@ function expectedReplicas(store: KubeStore, pods: readonly Pod[]): number {
     let last: StoredObject | undefined;
     for (
       let controller = controllerOf(pod);
-      controller !== undefined && plurals[controller.kind] !== undefined;
+      controller !== undefined && lookUp(plurals, controller.kind) !== undefined;
       controller = owner === undefined ? undefined : controllerOf(owner)
     ) {
       owner = store.state
-        .table(plurals[controller.kind] as string)
+        .table(lookUp(plurals, controller.kind) as string)
         .get(keyOf(pod.metadata.namespace, controller.name));
       last = owner ?? last;
     }

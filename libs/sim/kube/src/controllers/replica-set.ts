@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import { controllerOf, type Pod, timeText, type Workload } from '../model/objects.js';
 import { selectorTest } from '../model/selectors.js';
 import { keyOf } from '../store/table.js';
@@ -105,7 +107,7 @@ const count = (field: string, value: number): object => (value === 0 ? {} : { [f
 function fullyLabeled(set: Workload, pods: readonly Pod[]): number {
   const labels = Object.entries(set.spec.template.metadata?.labels ?? {});
   return pods.filter((pod) =>
-    labels.every(([label, value]) => pod.metadata.labels?.[label] === value),
+    labels.every(([label, value]) => lookUp(pod.metadata.labels, label) === value),
   ).length;
 }
 

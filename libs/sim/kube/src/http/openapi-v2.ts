@@ -1,3 +1,4 @@
+import { put } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { servedVersion } from '../model/served-resources.js';
@@ -65,7 +66,7 @@ export function openApiV2Document(registry: Registry): Raw {
   for (const path of openApiPaths(registry)) {
     const components = recordOf(recordOf(openApiDocument(registry, path))['components']);
     for (const [name, schema] of Object.entries(recordOf(components['schemas'])))
-      definitions[name] ??= asV2(recordOf(schema));
+      if (!Object.hasOwn(definitions, name)) put(definitions, name, asV2(recordOf(schema)));
   }
   const info = { title: 'Kubernetes', version: servedVersion.gitVersion };
   return { swagger: '2.0', info, paths: {}, definitions };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord } from '@dovetail/core-kube-model';
 
 import { builtinDefinitions, type Schema } from '../schema/schema.js';
@@ -40,7 +41,7 @@ function published(schema: Schema, refs: Set<string>): Out {
       out[field] = (value as Schema[]).map((inner) => published(inner, refs));
     else if (field === 'format' && value === 'int-or-string')
       out['oneOf'] = [{ type: 'string' }, { type: 'number' }];
-    else out[renamed[field] ?? field] = value;
+    else put(out, lookUp(renamed, field) ?? field, value);
   }
   return out;
 }
@@ -51,7 +52,7 @@ function rootSchema(type: ResourceType, refs: Set<string>): Out {
   const gvk = [{ group: type.group, version: type.version, kind: type.kind }];
   const schema = type.schema ?? { type: 'object' };
   if (!type.custom && schema.ref !== undefined) {
-    const definition = builtinDefinitions()[schema.ref] ?? {};
+    const definition = lookUp(builtinDefinitions(), schema.ref) ?? {};
     return { ...published(definition, refs), 'x-kubernetes-group-version-kind': gvk };
   }
   const out = published(schema, refs);
@@ -105,11 +106,11 @@ export function openApiDocument(registry: Registry, path: string): object | unde
   if (types.length === 0) return undefined;
   const refs = new Set<string>();
   const schemas: Out = {};
-  for (const type of types) schemas[schemaName(type)] = rootSchema(type, refs);
+  for (const type of types) put(schemas, schemaName(type), rootSchema(type, refs));
   for (const ref of refs) {
-    const definition = builtinDefinitions()[ref];
-    if (schemas[ref] === undefined && definition !== undefined)
-      schemas[ref] = published(definition, refs);
+    const definition = lookUp(builtinDefinitions(), ref);
+    if (lookUp(schemas, ref) === undefined && definition !== undefined)
+      put(schemas, ref, published(definition, refs));
   }
   const paths = Object.assign({}, ...types.map(operations)) as object;
   return {

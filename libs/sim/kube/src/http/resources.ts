@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { recordOf } from '@dovetail/core-kube-model';
 
 import { badRequest, methodNotAllowed, noSuchPath, StatusError } from '../model/errors.js';
@@ -184,7 +185,7 @@ async function servePatch(
   };
   if (mediaType === 'application/apply-patch+yaml')
     return await serveApply(exchange, type, ref, options);
-  const kind = patchTypes[mediaType];
+  const kind = lookUp(patchTypes, mediaType);
   if (kind === undefined) throw unknownPatchType();
   const patch = { type: kind, body: await bodyOf(exchange) };
   answerObject(exchange, 200, type, exchange.store.patch(type, { ...ref, patch }, options));

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { Cron } from 'croner';
 
 /** The times at which a CronJob is to start a Job. */
@@ -44,7 +45,7 @@ const descriptors: Readonly<Record<string, string>> = {
 };
 
 function numberOf(text: string, names: Bounds['names']): number {
-  const named = names?.[text.toLowerCase()];
+  const named = lookUp(names, text.toLowerCase());
   if (named !== undefined) return named;
   if (!/^[+-]?\d+$/.test(text))
     throw new CronSyntaxError(
@@ -110,7 +111,7 @@ function everyMs(schedule: string): number {
     );
   const parts = [...text.matchAll(/([\d.]+)(h|ms|m|s)/g)];
   const ms = parts.reduce(
-    (sum, [, count, unit = '']) => sum + Number(count) * (unitMs[unit] ?? 0),
+    (sum, [, count, unit = '']) => sum + Number(count) * (lookUp(unitMs, unit) ?? 0),
     0,
   );
   return Math.max(1000, Math.floor(ms / 1000) * 1000);
@@ -119,7 +120,7 @@ function everyMs(schedule: string): number {
 /** The five fields as numbers, so that every parser reads them alike. */
 function fieldsOf(schedule: string): string {
   if (schedule.startsWith('@')) {
-    const fields = descriptors[schedule];
+    const fields = lookUp(descriptors, schedule);
     if (fields === undefined) throw new CronSyntaxError(`unrecognized descriptor: ${schedule}`);
     return fields;
   }

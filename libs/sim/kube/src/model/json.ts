@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 /** The value as a list, or an empty one when it is something else. */
@@ -21,9 +22,9 @@ export function equalJson(left: unknown, right: unknown): boolean {
     );
   if (!isRecord(left) || !isRecord(right)) return false;
   const keys = Object.keys(left);
-  for (const key of keys) if (!equalJson(left[key], right[key])) return false;
+  for (const key of keys) if (!equalJson(lookUp(left, key), lookUp(right, key))) return false;
   for (const key of Object.keys(right))
-    if (right[key] !== undefined && left[key] === undefined) return false;
+    if (lookUp(right, key) !== undefined && lookUp(left, key) === undefined) return false;
   return true;
 }
 
@@ -33,7 +34,7 @@ export function cloneJson<T>(value: T): T {
   if (!isRecord(value)) return value;
   const copy: Record<string, unknown> = {};
   for (const [key, field] of Object.entries(value))
-    if (field !== undefined) copy[key] = cloneJson(field);
+    if (field !== undefined) put(copy, key, cloneJson(field));
   return copy as T;
 }
 
@@ -42,7 +43,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   let current = value;
   for (const step of path) {
     if (Array.isArray(current)) current = (current as unknown[])[Number(step)];
-    else if (isRecord(current)) current = current[step];
+    else if (isRecord(current)) current = lookUp(current, step);
     else return undefined;
   }
   return current;
@@ -55,6 +56,6 @@ export function withValueAt(value: unknown, path: readonly string[], replacement
   const record = recordOf(value);
   return {
     ...record,
-    [step]: rest.length === 0 ? replacement : withValueAt(record[step], rest, replacement),
+    [step]: rest.length === 0 ? replacement : withValueAt(lookUp(record, step), rest, replacement),
   };
 }

@@ -38,7 +38,10 @@ export const specRequests = (spec: PodSpecView): Amounts =>
 export function podLimits({ spec }: Pod): Amounts {
   const limits = most(spec, 'limits');
   const overhead = Object.entries(amountsOf(spec.overhead));
-  return addAmounts(limits, Object.fromEntries(overhead.filter(([name]) => name in limits)));
+  return addAmounts(
+    limits,
+    Object.fromEntries(overhead.filter(([name]) => Object.hasOwn(limits, name))),
+  );
 }
 
 const known = new WeakMap<PodSpecView, Amounts>();

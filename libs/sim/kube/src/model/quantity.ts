@@ -1,3 +1,5 @@
+import { lookUp, put } from '@dovetail/core-invariant';
+
 const suffixes: Readonly<Record<string, number>> = {
   '': 1,
   n: 1e-9,
@@ -25,7 +27,8 @@ const pattern = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|(Ki|Mi|Gi|Ti|Pi|Ei
 export function parseMillis(quantity: string | number): number | undefined {
   const match = pattern.exec(String(quantity));
   if (match === null) return undefined;
-  const factor = match[2] === undefined ? (suffixes[match[3] ?? ''] ?? 1) : Number(`1${match[2]}`);
+  const factor =
+    match[2] === undefined ? (lookUp(suffixes, match[3] ?? '') ?? 1) : Number(`1${match[2]}`);
   const millis = Number(match[1]) * factor * 1000;
   const rounded = Math.round(millis);
   return Math.abs(millis - rounded) < 1e-6 * Math.max(1, Math.abs(millis) * 1e-9)
@@ -42,14 +45,15 @@ export function amountsOf(
 ): Amounts {
   const amounts: Record<string, number> = {};
   for (const [name, quantity] of Object.entries(quantities ?? {}))
-    amounts[name] = parseMillis(quantity) ?? 0;
+    put(amounts, name, parseMillis(quantity) ?? 0);
   return amounts;
 }
 
 /** The sum of two amounts, resource by resource. */
 export function addAmounts(left: Amounts, right: Amounts): Amounts {
   const sum: Record<string, number> = { ...left };
-  for (const [name, amount] of Object.entries(right)) sum[name] = (sum[name] ?? 0) + amount;
+  for (const [name, amount] of Object.entries(right))
+    put(sum, name, (lookUp(sum, name) ?? 0) + amount);
   return sum;
 }
 
@@ -57,7 +61,7 @@ export function addAmounts(left: Amounts, right: Amounts): Amounts {
 export function maxAmounts(left: Amounts, right: Amounts): Amounts {
   const most: Record<string, number> = { ...left };
   for (const [name, amount] of Object.entries(right))
-    most[name] = Math.max(most[name] ?? 0, amount);
+    put(most, name, Math.max(lookUp(most, name) ?? 0, amount));
   return most;
 }
 
@@ -70,7 +74,7 @@ export function quantityText(name: string, millis: number): string {
   const units = millis / 1000;
   if (!name.includes('memory') && !name.includes('storage')) return String(units);
   for (const suffix of ['Ei', 'Pi', 'Ti', 'Gi', 'Mi', 'Ki']) {
-    const factor = suffixes[suffix] ?? 1;
+    const factor = lookUp(suffixes, suffix) ?? 1;
     if (units !== 0 && units % factor === 0) return `${units / factor}${suffix}`;
   }
   return String(units);

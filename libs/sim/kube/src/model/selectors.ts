@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import { badRequest } from './errors.js';
 import type { LabelSelectorSpec, SelectorExpression } from './objects.js';
 
@@ -6,25 +8,31 @@ type Labels = Readonly<Record<string, string>>;
 /** Whether an object with these labels matches. */
 export type LabelTest = (labels: Labels | undefined) => boolean;
 
-function testOf(key: string, operator: string, values: readonly string[]): LabelTest {
+function valueTestOf(
+  operator: string,
+  values: readonly string[],
+): (value: string | undefined) => boolean {
   switch (operator) {
     case 'In':
-      return (labels) => labels?.[key] !== undefined && values.includes(labels[key]);
+      return (value) => value !== undefined && values.includes(value);
     case 'NotIn':
-      return (labels) => labels?.[key] === undefined || !values.includes(labels[key]);
+      return (value) => value === undefined || !values.includes(value);
     case 'Exists':
-      return (labels) => labels?.[key] !== undefined;
+      return (value) => value !== undefined;
     case 'DoesNotExist':
-      return (labels) => labels?.[key] === undefined;
+      return (value) => value === undefined;
     case 'Gt':
-      return (labels) =>
-        labels?.[key] !== undefined && Number.parseInt(labels[key], 10) > Number(values[0]);
+      return (value) => value !== undefined && Number.parseInt(value, 10) > Number(values[0]);
     case 'Lt':
-      return (labels) =>
-        labels?.[key] !== undefined && Number.parseInt(labels[key], 10) < Number(values[0]);
+      return (value) => value !== undefined && Number.parseInt(value, 10) < Number(values[0]);
     default:
       throw badRequest(`"${operator}" is not a valid label selector operator`);
   }
+}
+
+function testOf(key: string, operator: string, values: readonly string[]): LabelTest {
+  const test = valueTestOf(operator, values);
+  return (labels) => test(lookUp(labels, key));
 }
 
 /** The test of one expression of a selector. */

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type { Pod } from '../model/objects.js';
 import { podRequests } from '../model/pod-requests.js';
 import type { Amounts } from '../model/quantity.js';
@@ -80,8 +82,8 @@ function tooSmall({ requests }: PodState, node: NodeInfo): Refusal | undefined {
     reasons.push('Too many pods');
   for (const [name, amount] of Object.entries(requests)) {
     if (amount === 0) continue;
-    const allocatable = node.allocatable[name] ?? 0;
-    if (amount <= allocatable - (node.requested[name] ?? 0)) continue;
+    const allocatable = lookUp(node.allocatable, name) ?? 0;
+    if (amount <= allocatable - (lookUp(node.requested, name) ?? 0)) continue;
     reasons.push(`Insufficient ${name}`);
     if (amount > allocatable) resolvable = false;
   }

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type {
   NodeSelectorTermSpec,
   Pod,
@@ -29,7 +31,7 @@ export function nodeAffinityAllows(
   node: NodeLike,
 ): boolean {
   for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {}))
-    if (node.labels[key] !== value) return false;
+    if (lookUp(node.labels, key) !== value) return false;
   const terms =
     pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
       ?.nodeSelectorTerms;

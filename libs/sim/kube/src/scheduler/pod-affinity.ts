@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type { Namespace, Pod, PodAffinityTermSpec } from '../model/objects.js';
 import { type LabelTest, selectorTest } from '../model/selectors.js';
 import type { KubeStore } from '../store/store.js';
@@ -10,8 +12,8 @@ function labelsOf(term: PodAffinityTermSpec, owner: Pod): LabelTest {
   const labels = owner.metadata.labels ?? {};
   const given = (keys: readonly string[] | undefined, operator: string) =>
     (keys ?? [])
-      .filter((key) => labels[key] !== undefined)
-      .map((key) => ({ key, operator, values: [labels[key] as string] }));
+      .filter((key) => lookUp(labels, key) !== undefined)
+      .map((key) => ({ key, operator, values: [lookUp(labels, key) as string] }));
   const added = [...given(term.matchLabelKeys, 'In'), ...given(term.mismatchLabelKeys, 'NotIn')];
   if (added.length === 0 || term.labelSelector === undefined)
     return selectorTest(term.labelSelector);
@@ -69,7 +71,7 @@ const domainKey = (key: string, value: string): string => `${key}\u0000${value}`
 function domainsOf(test: TermTest, nodes: readonly NodeInfo[]): ReadonlySet<string> {
   const domains = new Set<string>();
   for (const node of nodes) {
-    const domain = node.labels[test.topologyKey];
+    const domain = lookUp(node.labels, test.topologyKey);
     if (domain === undefined || domains.has(domain)) continue;
     for (const other of node.pods.values()) {
       if (!test.matches(other)) continue;
@@ -90,7 +92,7 @@ function repelledDomains(
     for (const other of node.repelling.values()) {
       for (const term of other.spec.affinity?.podAntiAffinity
         ?.requiredDuringSchedulingIgnoredDuringExecution ?? []) {
-        const domain = node.labels[term.topologyKey];
+        const domain = lookUp(node.labels, term.topologyKey);
         if (domain !== undefined && termTest(store, term, other).matches(pod))
           repelled.add(domainKey(term.topologyKey, domain));
       }
@@ -129,17 +131,17 @@ export function affinityProblem(
   node: NodeInfo,
 ): 'affinity' | 'anti-affinity' | 'repelled' | undefined {
   for (const { test, domains } of state.affinity) {
-    const domain = node.labels[test.topologyKey];
+    const domain = lookUp(node.labels, test.topologyKey);
     if (domain === undefined) return 'affinity';
     if (!domains.has(domain) && !state.first) return 'affinity';
   }
   for (const { test, domains } of state.antiAffinity) {
-    const domain = node.labels[test.topologyKey];
+    const domain = lookUp(node.labels, test.topologyKey);
     if (domain !== undefined && domains.has(domain)) return 'anti-affinity';
   }
   for (const key of state.repelled) {
     const [label = '', value] = key.split('\u0000');
-    if (node.labels[label] === value) return 'repelled';
+    if (lookUp(node.labels, label) === value) return 'repelled';
   }
   return undefined;
 }

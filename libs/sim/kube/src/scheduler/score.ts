@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type { Pod, WeightedPodTerm } from '../model/objects.js';
 import type { KubeStore } from '../store/store.js';
 import type { NodeInfo } from './cache.js';
@@ -26,10 +28,10 @@ function leastAllocated(state: PodState, nodes: readonly NodeInfo[]): Scores {
   const cpu = state.requests['cpu'] || assumedCpu;
   const memory = state.requests['memory'] || assumedMemory;
   const share = (node: NodeInfo, name: string, amount: number): number => {
-    const total = node.allocatable[name] ?? 0;
+    const total = lookUp(node.allocatable, name) ?? 0;
     return total === 0
       ? 0
-      : Math.max(0, (100 * (total - (node.requested[name] ?? 0) - amount)) / total);
+      : Math.max(0, (100 * (total - (lookUp(node.requested, name) ?? 0) - amount)) / total);
   };
   return nodes.map((node) => (share(node, 'cpu', cpu) + share(node, 'memory', memory)) / 2);
 }
@@ -65,7 +67,8 @@ function softSpread(pod: Pod, nodes: readonly NodeInfo[], all: readonly NodeInfo
   return normalized(
     nodes.map((node) =>
       spreads.reduce(
-        (sum, { spec, counts }) => sum + (counts.get(node.labels[spec.topologyKey] ?? '') ?? 0),
+        (sum, { spec, counts }) =>
+          sum + (counts.get(lookUp(node.labels, spec.topologyKey) ?? '') ?? 0),
         0,
       ),
     ),
@@ -105,9 +108,11 @@ function preferredPods(
   if (terms.length === 0) return nodes.map(() => 0);
   const raw = nodes.map((node) =>
     terms.reduce((sum, { weight, test }) => {
-      const domain = node.labels[test.topologyKey];
+      const domain = lookUp(node.labels, test.topologyKey);
       const matching = all
-        .filter((other) => domain !== undefined && other.labels[test.topologyKey] === domain)
+        .filter(
+          (other) => domain !== undefined && lookUp(other.labels, test.topologyKey) === domain,
+        )
         .reduce(
           (count, other) =>
             count + [...other.pods.values()].filter((one) => test.matches(one)).length,

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type { LabelSelectorSpec, Pod, SpreadSpec } from '../model/objects.js';
 import { type LabelTest, selectorTest } from '../model/selectors.js';
 import type { NodeInfo } from './cache.js';
@@ -18,10 +20,14 @@ function selectorOf(
   pod: Pod,
 ): LabelTest {
   const labels = pod.metadata.labels ?? {};
-  const keys = (spec.matchLabelKeys ?? []).filter((key) => labels[key] !== undefined);
+  const keys = (spec.matchLabelKeys ?? []).filter((key) => lookUp(labels, key) !== undefined);
   if (keys.length === 0 || spec.labelSelector === undefined)
     return selectorTest(spec.labelSelector);
-  const added = keys.map((key) => ({ key, operator: 'In', values: [labels[key] as string] }));
+  const added = keys.map((key) => ({
+    key,
+    operator: 'In',
+    values: [lookUp(labels, key) as string],
+  }));
   return selectorTest({
     ...spec.labelSelector,
     matchExpressions: [...(spec.labelSelector.matchExpressions ?? []), ...added],
@@ -37,8 +43,9 @@ function counted(
   const matches = selectorOf(spec, pod);
   const counts = new Map<string, number>();
   for (const node of nodes) {
-    const domain = node.labels[spec.topologyKey];
-    if (domain === undefined || keys.some((key) => node.labels[key] === undefined)) continue;
+    const domain = lookUp(node.labels, spec.topologyKey);
+    if (domain === undefined || keys.some((key) => lookUp(node.labels, key) === undefined))
+      continue;
     if (spec.nodeAffinityPolicy !== 'Ignore' && !nodeAffinityAllows(pod, node)) continue;
     if (
       spec.nodeTaintsPolicy === 'Honor' &&
@@ -80,7 +87,7 @@ export function spreadProblem(
   node: NodeInfo,
 ): 'missing-label' | 'skew' | undefined {
   for (const { spec, counts, least, selfMatches } of spreads) {
-    const domain = node.labels[spec.topologyKey];
+    const domain = lookUp(node.labels, spec.topologyKey);
     if (domain === undefined) return 'missing-label';
     const skew = (counts.get(domain) ?? 0) + (selfMatches ? 1 : 0) - least;
     if (skew > spec.maxSkew) return 'skew';

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 const pattern = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+)|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?$/;
 const decimalPowers: Readonly<Record<string, number>> = {
   n: -9,
@@ -46,7 +48,7 @@ function compute(text: string): string | undefined {
   const minus = sign === '-' ? '-' : '';
   const binary = binarySuffixes.indexOf(suffix);
   if (binary > 0) return minus + binaryText(digits * 1024n ** BigInt(binary), fraction.length);
-  const power = exponent === undefined ? (decimalPowers[suffix] ?? 0) : Number(exponent);
+  const power = exponent === undefined ? (lookUp(decimalPowers, suffix) ?? 0) : Number(exponent);
   return minus + decimalText(digits, power - fraction.length, exponent !== undefined);
 }
 

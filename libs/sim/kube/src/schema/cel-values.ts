@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord } from '@dovetail/core-kube-model';
 
 import type { Schema } from './schema.js';
@@ -50,15 +51,14 @@ export function celValue(schema: Schema | undefined, value: unknown): unknown {
       : value;
   if (Array.isArray(value)) return value.map((item: unknown) => celValue(schema?.items, item));
   if (!isRecord(value)) return value;
-  const converted: Record<string, unknown> = {};
-  for (const [field, inner] of Object.entries(value)) {
-    const property = schema?.properties?.[field];
-    if (property !== undefined) converted[celFieldName(field)] = celValue(property, inner);
-    else
-      converted[field] = celValue(
-        isRecord(schema?.additionalProperties) ? schema.additionalProperties : undefined,
-        inner,
-      );
-  }
-  return converted;
+  const inners = isRecord(schema?.additionalProperties) ? schema.additionalProperties : undefined;
+  // The evaluator takes an object with the key `constructor` for one of an unknown class.
+  return new Map(
+    Object.entries(value).map(([field, inner]) => {
+      const property = lookUp(schema?.properties, field);
+      return property === undefined
+        ? [field, celValue(inners, inner)]
+        : [celFieldName(field), celValue(property, inner)];
+    }),
+  );
 }

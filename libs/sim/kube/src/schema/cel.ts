@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord } from '@dovetail/core-kube-model';
 
 import type { FieldError } from '../model/errors.js';
@@ -25,7 +26,7 @@ function shown(schema: Schema, value: unknown): string {
 }
 
 function celError(path: string, rule: Rule, value: string, message: string): FieldError {
-  const type = reasons[rule.reason ?? ''] ?? 'FieldValueInvalid';
+  const type = lookUp(reasons, rule.reason ?? '') ?? 'FieldValueInvalid';
   const field = `${path}${rule.fieldPath ?? ''}`.replace(/^\./, '') || '<nil>';
   switch (type) {
     case 'FieldValueForbidden':
@@ -83,7 +84,9 @@ function itemBefore(schema: Schema, item: unknown, before: unknown): unknown {
   const keys = schema.listMapKeys ?? [];
   return before.find(
     (other: unknown) =>
-      isRecord(other) && isRecord(item) && keys.every((key) => equalJson(other[key], item[key])),
+      isRecord(other) &&
+      isRecord(item) &&
+      keys.every((key) => equalJson(lookUp(other, key), lookUp(item, key))),
   );
 }
 
@@ -104,8 +107,8 @@ function walk(path: string, schema: Schema, pair: Pair): readonly FieldError[] {
       );
   } else if (isRecord(now)) {
     for (const [field, inner] of Object.entries(now)) {
-      const below = schema.properties?.[field];
-      const old = isRecord(before) ? before[field] : undefined;
+      const below = lookUp(schema.properties, field);
+      const old = isRecord(before) ? lookUp(before, field) : undefined;
       if (below !== undefined)
         errors.push(...walk(`${path}.${field}`, below, { now: inner, before: old }));
       else if (isRecord(schema.additionalProperties))

@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { listOf, textOf } from '../model/json.js';
@@ -47,7 +48,8 @@ function rulesOf(openApi: Raw): readonly Rule[] {
 export function schemaFromOpenApi(openApi: Raw): Schema {
   const schema: Record<string, unknown> = {};
   for (const field of copied) if (openApi[field] !== undefined) schema[field] = openApi[field];
-  for (const [from, to] of extensions) if (openApi[from] !== undefined) schema[to] = openApi[from];
+  for (const [from, to] of extensions)
+    if (lookUp(openApi, from) !== undefined) schema[to] = lookUp(openApi, from);
   if (isRecord(openApi['properties']))
     schema['properties'] = Object.fromEntries(
       Object.entries(openApi['properties']).map(([name, inner]) => [
@@ -62,8 +64,12 @@ export function schemaFromOpenApi(openApi: Raw): Schema {
       : additional;
   if (isRecord(openApi['items'])) schema['items'] = schemaFromOpenApi(openApi['items']);
   for (const field of ['allOf', 'anyOf', 'oneOf'])
-    if (Array.isArray(openApi[field]))
-      schema[field] = listOf(openApi[field]).map((inner) => schemaFromOpenApi(recordOf(inner)));
+    if (Array.isArray(lookUp(openApi, field)))
+      put(
+        schema,
+        field,
+        listOf(lookUp(openApi, field)).map((inner) => schemaFromOpenApi(recordOf(inner))),
+      );
   if (isRecord(openApi['not'])) schema['not'] = schemaFromOpenApi(openApi['not']);
   const rules = rulesOf(openApi);
   if (rules.length > 0) schema['rules'] = rules;

@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord, type Raw } from '@dovetail/core-kube-model';
 
 import type { FieldError } from '../model/errors.js';
@@ -18,16 +19,17 @@ function defaulted(schema: Schema, value: unknown): unknown {
   if (!isRecord(value)) return value;
   const filled: Record<string, unknown> = { ...value };
   for (const [field, below] of Object.entries(schema.properties ?? {})) {
-    const given = filled[field];
+    const given = lookUp(filled, field);
     // A null where null is not allowed counts as left out when there is a default.
     if ((given === undefined || isForbiddenNull(below, given)) && below.default !== undefined)
-      filled[field] = cloneJson(below.default);
-    if (filled[field] !== undefined) filled[field] = defaulted(below, filled[field]);
+      put(filled, field, cloneJson(below.default));
+    if (lookUp(filled, field) !== undefined)
+      put(filled, field, defaulted(below, lookUp(filled, field)));
   }
   if (isRecord(schema.additionalProperties)) {
     for (const [field, inner] of Object.entries(filled))
-      if (schema.properties?.[field] === undefined)
-        filled[field] = defaulted(schema.additionalProperties, inner);
+      if (lookUp(schema.properties, field) === undefined)
+        put(filled, field, defaulted(schema.additionalProperties, inner));
   }
   return filled;
 }
@@ -45,7 +47,7 @@ function withoutNulls(schema: Schema, value: unknown): unknown {
   const others = isRecord(schema.additionalProperties) ? schema.additionalProperties : undefined;
   return Object.fromEntries(
     Object.entries(value).flatMap(([field, inner]) => {
-      const below = schema.properties?.[field] ?? others;
+      const below = lookUp(schema.properties, field) ?? others;
       if (below === undefined) return [[field, inner]];
       return isForbiddenNull(below, inner) ? [] : [[field, withoutNulls(below, inner)]];
     }),

@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord, type Raw } from '@dovetail/core-kube-model';
 
 import { badRequest } from '../model/errors.js';
@@ -30,7 +31,7 @@ function mistyped(walk: Walk, path: string, schema: Schema, value: unknown): Err
   const wanted =
     schema.type === 'integer'
       ? (schema.format ?? 'int32')
-      : (goTypes[schema.type ?? ''] ?? 'value');
+      : (lookUp(goTypes, schema.type ?? '') ?? 'value');
   return badRequest(
     `${walk.kind} in version "${walk.version}" cannot be handled as a ${walk.kind}: json: cannot unmarshal ${found} into Go struct field ${walk.struct}${path} of type ${wanted}`,
   );
@@ -54,20 +55,20 @@ const fits = (type: string, value: unknown): boolean => {
 function walkObject(walk: Walk, schema: Schema, path: string, value: Raw): Raw {
   const kept: Record<string, unknown> = {};
   for (const [field, inner] of Object.entries(value)) {
-    const below = schema.properties?.[field];
+    const below = lookUp(schema.properties, field);
     if (below !== undefined) {
       const decoded = walkValue(walk, below, `${path}.${field}`, inner);
-      if (decoded !== undefined) kept[field] = decoded;
+      if (decoded !== undefined) put(kept, field, decoded);
     } else if (isRecord(schema.additionalProperties)) {
-      kept[field] = walkElement(walk, schema.additionalProperties, `${path}.${field}`, inner);
+      put(kept, field, walkElement(walk, schema.additionalProperties, `${path}.${field}`, inner));
     } else if (
       schema.properties === undefined &&
       schema.additionalProperties === undefined &&
       !walk.custom
     ) {
-      kept[field] = inner;
+      put(kept, field, inner);
     } else if (schema.preserveUnknown === true || schema.additionalProperties === true) {
-      kept[field] = inner;
+      put(kept, field, inner);
     } else {
       walk.unknown.push(`${path}.${field}`.slice(1));
     }
@@ -83,7 +84,7 @@ function zeroOf(reference: Schema): unknown {
   const schema = resolved(reference);
   if (reference.ref === 'api.resource.Quantity' || schema.format === 'quantity') return '0';
   if (schema.type === 'array') return null;
-  return zeroByType[schema.type ?? ''] ?? {};
+  return lookUp(zeroByType, schema.type ?? '') ?? {};
 }
 
 const zeroByType: Readonly<Record<string, unknown>> = {
@@ -170,10 +171,10 @@ function decodedMetadata(walk: Walk, metadata: Raw): Raw {
   const kept: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(metadata)) {
     if (!metadataFields.has(field)) walk.unknown.push(`metadata.${field}`);
-    else if (value !== null) kept[field] = value;
+    else if (value !== null) put(kept, field, value);
   }
   for (const field of ['labels', 'annotations']) {
-    const map = kept[field];
+    const map = lookUp(kept, field);
     if (map === undefined) continue;
     if (!isRecord(map))
       throw mistyped(
@@ -183,7 +184,7 @@ function decodedMetadata(walk: Walk, metadata: Raw): Raw {
         map,
       );
     const texts = Object.entries(map).map(([key, value]) => [key, value ?? ''] as const);
-    kept[field] = Object.fromEntries(texts);
+    put(kept, field, Object.fromEntries(texts));
     for (const [, value] of texts)
       if (typeof value !== 'string')
         throw mistyped(
@@ -194,8 +195,10 @@ function decodedMetadata(walk: Walk, metadata: Raw): Raw {
         );
     if (Object.keys(map).length === 0) delete kept[field];
   }
-  for (const field of ['finalizers', 'ownerReferences'])
-    if (Array.isArray(kept[field]) && kept[field].length === 0) delete kept[field];
+  for (const field of ['finalizers', 'ownerReferences']) {
+    const list = lookUp(kept, field);
+    if (Array.isArray(list) && list.length === 0) delete kept[field];
+  }
   return kept;
 }
 

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 const isInt =
   (bits: number) =>
   (value: string): boolean =>
@@ -25,7 +27,7 @@ const checks: Readonly<Record<string, (value: string) => boolean>> = {
  * the format.
  */
 export function formatProblem(format: string, value: string): string | undefined {
-  const check = checks[format];
+  const check = lookUp(checks, format);
   return check === undefined || check(value)
     ? undefined
     : `must be of type ${format}: ${JSON.stringify(value)}`;

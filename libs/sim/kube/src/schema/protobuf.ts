@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord } from '@dovetail/core-kube-model';
 
 import { badRequest } from '../model/errors.js';
@@ -165,8 +166,8 @@ const isScalar = (type: string): boolean =>
 function single(name: string, type: string, value: bigint | Buffer | number): unknown {
   if (isScalar(type)) return scalar(name, type, value);
   return (
-    special[type]?.(value as Buffer) ??
-    (special[type] === undefined ? message(type, value as Buffer) : undefined)
+    lookUp(special, type)?.(value as Buffer) ??
+    (lookUp(special, type) === undefined ? message(type, value as Buffer) : undefined)
   );
 }
 
@@ -184,22 +185,25 @@ function mapOf(type: string, values: readonly unknown[]): object {
 }
 
 function message(type: string, bytes: Buffer): Readonly<Record<string, unknown>> {
-  const shape = shapes().messages[type] ?? {};
+  const shape = lookUp(shapes().messages, type) ?? {};
   const object: Record<string, unknown> = {};
   for (const [number, values] of fieldsOf(bytes)) {
     const field = shape[number];
     if (field === undefined) continue;
     const [name, inner, kind] = field;
-    if (kind === 'map') object[name] = mapOf(inner, values);
+    if (kind === 'map') put(object, name, mapOf(inner, values));
     else if (kind === 'list')
-      object[name] =
+      put(
+        object,
+        name,
         inner === 'string'
           ? values.map((value) => (value as Buffer).toString('utf8'))
-          : values.map((value) => single(name, inner, value) ?? {});
+          : values.map((value) => single(name, inner, value) ?? {}),
+      );
     else {
       const decoded = single(name, inner, values.at(-1) as bigint);
       if (inlined.has(name) && isRecord(decoded)) Object.assign(object, decoded);
-      else if (decoded !== undefined) object[name] = decoded;
+      else if (decoded !== undefined) put(object, name, decoded);
     }
   }
   return object;
@@ -218,7 +222,7 @@ export function fromProtobuf(body: Buffer): object | undefined {
   const envelope = fieldsOf(body.subarray(4));
   const meta = fieldsOf((envelope.get(1)?.at(-1) as Buffer | undefined) ?? Buffer.alloc(0));
   const [apiVersion, kind] = [textAt(meta, 1), textAt(meta, 2)];
-  const type = shapes().roots[`${apiVersion}/${kind}`] ?? shapes().roots[kind];
+  const type = lookUp(shapes().roots, `${apiVersion}/${kind}`) ?? lookUp(shapes().roots, kind);
   if (type === undefined)
     throw badRequest(
       `no kind "${kind}" is registered for version "${apiVersion}" in protobuf; send it as JSON`,

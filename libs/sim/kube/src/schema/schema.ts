@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import { builtinSchemasJson } from './builtin-schemas.js';
 
 /** One `x-kubernetes-validations` rule. */
@@ -63,7 +65,7 @@ const builtin = (): Builtin => (parsed ??= JSON.parse(builtinSchemasJson) as Bui
 
 /** The schema of a built-in kind; undefined when there is none. */
 export function builtinSchema(group: string, version: string, kind: string): Schema | undefined {
-  const ref = builtin().roots[`${group}/${version}/${kind}`];
+  const ref = lookUp(builtin().roots, `${group}/${version}/${kind}`);
   return ref === undefined ? undefined : { ref };
 }
 
@@ -73,5 +75,5 @@ export const builtinDefinitions = (): Readonly<Record<string, Schema>> => builti
 /** Follows a reference; the referring field's own list and patch settings stay. */
 export function resolved(schema: Schema): Schema {
   if (schema.ref === undefined) return schema;
-  return builtin().definitions[schema.ref] ?? {};
+  return lookUp(builtin().definitions, schema.ref) ?? {};
 }

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord, type Raw } from '@dovetail/core-kube-model';
 
 import {
@@ -127,7 +128,7 @@ function listErrors(
       errors.push(...valueErrors(`${path}[${index}]`, schema.items, item));
     const identity = (other: unknown): unknown =>
       schema.listType === 'map' && keys !== undefined && isRecord(other)
-        ? keys.map((key) => other[key])
+        ? keys.map((key) => lookUp(other, key))
         : other;
     const unique =
       schema.listType === 'map' || schema.listType === 'set' || schema.uniqueItems === true;
@@ -139,7 +140,7 @@ function listErrors(
         duplicateValue(
           `${path}[${index}]`,
           schema.listType === 'map' && isRecord(item)
-            ? Object.fromEntries((keys ?? []).map((key) => [key, item[key]]))
+            ? Object.fromEntries((keys ?? []).map((key) => [key, lookUp(item, key)]))
             : item,
         ),
       );
@@ -157,10 +158,10 @@ function objectErrors(path: string, schema: Schema, value: Raw): readonly FieldE
   if (schema.minProperties !== undefined && count < schema.minProperties)
     errors.push(complaint(path, count, `should have at least ${schema.minProperties} properties`));
   for (const field of schema.required ?? [])
-    if (value[field] === undefined) errors.push(requiredValue(at(field)));
+    if (lookUp(value, field) === undefined) errors.push(requiredValue(at(field)));
   for (const [field, inner] of Object.entries(value)) {
     const below =
-      schema.properties?.[field] ??
+      lookUp(schema.properties, field) ??
       (isRecord(schema.additionalProperties) ? schema.additionalProperties : undefined);
     if (below !== undefined) errors.push(...valueErrors(at(field), below, inner));
   }

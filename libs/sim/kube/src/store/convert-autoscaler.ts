@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { listOf, textOf } from '../model/json.js';
@@ -106,7 +107,7 @@ const sources: Readonly<Record<string, Convert>> = {
 const withSources = (metric: unknown, way: keyof Convert): Raw =>
   Object.fromEntries(
     Object.entries(recordOf(metric)).map(([field, value]) => {
-      const convert = sources[field]?.[way];
+      const convert = lookUp(sources, field)?.[way];
       return [field, convert === undefined ? value : convert(recordOf(value))];
     }),
   );

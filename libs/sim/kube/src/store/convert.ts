@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import type { SentObject, StoredObject } from '../model/objects.js';
@@ -19,8 +20,8 @@ function withNames(object: Raw, direction: 'to-core' | 'from-core'): Raw {
   const copy: Record<string, unknown> = { ...object };
   for (const [modern, core] of renamed) {
     const [from, to] = direction === 'to-core' ? [modern, core] : [core, modern];
-    if (!(from in copy)) continue;
-    copy[to] = copy[from];
+    if (!Object.hasOwn(copy, from)) continue;
+    put(copy, to, lookUp(copy, from));
     delete copy[from];
   }
   return copy;

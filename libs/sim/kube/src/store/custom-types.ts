@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { listOf, textOf } from '../model/json.js';
@@ -16,7 +17,7 @@ function versionType(spec: Raw, version: Raw): ResourceType {
   const plural = textOf(names['plural']);
   const subresources = recordOf(version['subresources']);
   const served: Subresource[] = ['status', 'scale'].filter(
-    (one): one is 'status' | 'scale' => subresources[one] !== undefined,
+    (one): one is 'status' | 'scale' => lookUp(subresources, one) !== undefined,
   );
   const columns = listOf(version['additionalPrinterColumns']);
   return {

@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { resolved, type Schema } from '../schema/schema.js';
@@ -13,7 +14,7 @@ type Path = readonly string[];
 function below(schema: Schema | undefined, field: string): Schema | undefined {
   if (schema === undefined) return undefined;
   const shape = resolved(schema);
-  const property = shape.properties?.[field];
+  const property = lookUp(shape.properties, field);
   return (
     property ?? (isRecord(shape.additionalProperties) ? shape.additionalProperties : undefined)
   );
@@ -34,14 +35,14 @@ function listKind(schema: Schema | undefined): ListKind {
 const itemKey = (schema: Schema | undefined, item: unknown): string => {
   const items = schema?.items === undefined ? undefined : resolved(schema.items);
   const keys = schema?.listMapKeys ?? [];
-  return `k:${JSON.stringify(Object.fromEntries(keys.map((key) => [key, recordOf(item)[key] ?? items?.properties?.[key]?.default ?? null])))}`;
+  return `k:${JSON.stringify(Object.fromEntries(keys.map((key) => [key, lookUp(recordOf(item), key) ?? lookUp(items?.properties, key)?.default ?? null])))}`;
 };
 
 /** The fields that a configuration sets. */
 export function fieldsOf(schema: Schema | undefined, value: Raw): FieldSet {
   const set: Record<string, unknown> = {};
   for (const [field, inner] of Object.entries(value))
-    set[`f:${field}`] = valueFields(below(schema, field), inner);
+    put(set, `f:${field}`, valueFields(below(schema, field), inner));
   return set;
 }
 
@@ -72,7 +73,7 @@ export function pathsOf(
   owned: FieldSet,
 ): readonly { readonly path: Path; readonly text: string; readonly value: unknown }[] {
   return Object.entries(applied).flatMap(([field, value]) => {
-    const inner = owned[`f:${field}`];
+    const inner = lookUp(owned, `f:${field}`);
     return inner === undefined
       ? []
       : sharedLeaves(below(schema, field), value, recordOf(inner), [`f:${field}`], `.${field}`);
@@ -88,12 +89,12 @@ function sharedLeaves(
 ): readonly { path: Path; text: string; value: unknown }[] {
   if (isRecord(value) && !isAtomicMap(schema) && Object.keys(owned).length > 0) {
     return Object.entries(value).flatMap(([field, inner]) =>
-      owned[`f:${field}`] === undefined
+      lookUp(owned, `f:${field}`) === undefined
         ? []
         : sharedLeaves(
             below(schema, field),
             inner,
-            recordOf(owned[`f:${field}`]),
+            recordOf(lookUp(owned, `f:${field}`)),
             [...path, `f:${field}`],
             `${text}.${field}`,
           ),
@@ -105,12 +106,12 @@ function sharedLeaves(
       const keys = Object.entries(JSON.parse(key.slice(2)) as Raw)
         .map(([name, one]) => `${name}=${JSON.stringify(one)}`)
         .join(',');
-      return owned[key] === undefined
+      return lookUp(owned, key) === undefined
         ? []
         : sharedLeaves(
             schema?.items,
             item,
-            recordOf(owned[key]),
+            recordOf(lookUp(owned, key)),
             [...path, key],
             `${text}[${keys}]`,
           );
@@ -126,7 +127,7 @@ export function missingFrom(schema: Schema | undefined, object: Raw, path: Path)
   let shape = schema;
   for (const step of path) {
     if (step.startsWith('f:')) {
-      value = recordOf(value)[step.slice(2)];
+      value = lookUp(recordOf(value), step.slice(2));
       shape = below(shape, step.slice(2));
     } else {
       const list = shape;
@@ -141,11 +142,11 @@ export function missingFrom(schema: Schema | undefined, object: Raw, path: Path)
 export function removedPaths(set: FieldSet, taken: FieldSet): FieldSet {
   const left: Record<string, unknown> = {};
   for (const [step, inner] of Object.entries(set)) {
-    const other = taken[step];
-    if (other === undefined) left[step] = inner;
+    const other = lookUp(taken, step);
+    if (other === undefined) put(left, step, inner);
     else if (Object.keys(recordOf(inner)).length > 0) {
       const rest = removedPaths(recordOf(inner), recordOf(other));
-      if (Object.keys(rest).some((one) => one !== '.')) left[step] = rest;
+      if (Object.keys(rest).some((one) => one !== '.')) put(left, step, rest);
     }
   }
   return left;
@@ -154,8 +155,10 @@ export function removedPaths(set: FieldSet, taken: FieldSet): FieldSet {
 type Owned = { readonly mine: FieldSet; readonly others: readonly FieldSet[] };
 
 const inside = (owned: Owned, step: string): Owned => ({
-  mine: recordOf(owned.mine[step]),
-  others: owned.others.filter((one) => one[step] !== undefined).map((one) => recordOf(one[step])),
+  mine: recordOf(lookUp(owned.mine, step)),
+  others: owned.others
+    .filter((one) => lookUp(one, step) !== undefined)
+    .map((one) => recordOf(lookUp(one, step))),
 });
 
 /**
@@ -173,20 +176,23 @@ export function mergedByFields(
     const field = step.slice(2);
     if (
       !step.startsWith('f:') ||
-      applied[field] !== undefined ||
-      owned.others.some((one) => one[step] !== undefined)
+      lookUp(applied, field) !== undefined ||
+      owned.others.some((one) => lookUp(one, step) !== undefined)
     )
       continue;
-    const rest = pruned(below(schema, field), merged[field], recordOf(owned.mine[step]));
+    const rest = pruned(
+      below(schema, field),
+      lookUp(merged, field),
+      recordOf(lookUp(owned.mine, step)),
+    );
     if (rest === undefined) delete merged[field];
-    else merged[field] = rest;
+    else put(merged, field, rest);
   }
   for (const [field, value] of Object.entries(applied))
-    merged[field] = mergedValue(
-      below(schema, field),
-      merged[field],
-      value,
-      inside(owned, `f:${field}`),
+    put(
+      merged,
+      field,
+      mergedValue(below(schema, field), lookUp(merged, field), value, inside(owned, `f:${field}`)),
     );
   return merged;
 }
@@ -200,8 +206,10 @@ function pruned(schema: Schema | undefined, value: unknown, mine: FieldSet): unk
   if (Array.isArray(value) && listKind(schema) !== 'atomic') {
     const rest: unknown[] = value.filter(
       (item: unknown) =>
-        mine[listKind(schema) === 'map' ? itemKey(schema, item) : `v:${JSON.stringify(item)}`] ===
-        undefined,
+        lookUp(
+          mine,
+          listKind(schema) === 'map' ? itemKey(schema, item) : `v:${JSON.stringify(item)}`,
+        ) === undefined,
     );
     return rest.length === 0 ? undefined : rest;
   }
@@ -223,8 +231,8 @@ function mergedValue(
   const identity = (item: unknown): string =>
     listKind(schema) === 'map' ? itemKey(schema, item) : `v:${JSON.stringify(item)}`;
   const dropped = (item: unknown): boolean =>
-    owned.mine[identity(item)] !== undefined &&
-    !owned.others.some((one) => one[identity(item)] !== undefined);
+    lookUp(owned.mine, identity(item)) !== undefined &&
+    !owned.others.some((one) => lookUp(one, identity(item)) !== undefined);
   const kept = known.filter(
     (item) => wanted.some((one) => identity(one) === identity(item)) || !dropped(item),
   );

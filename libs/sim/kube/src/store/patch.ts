@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { badRequest, invalid, StatusError } from '../model/errors.js';
@@ -25,7 +26,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   const merged: Record<string, unknown> = { ...recordOf(target) };
   for (const [field, value] of Object.entries(patch)) {
     if (value === null) delete merged[field];
-    else merged[field] = mergePatch(merged[field], value);
+    else put(merged, field, mergePatch(lookUp(merged, field), value));
   }
   return merged;
 }
@@ -65,8 +66,8 @@ function setAt(document: unknown, operation: JsonOperation, value: unknown): unk
   if (last === undefined) return value;
   const parent = parentOf(document, operation, pointer);
   if (!Array.isArray(parent)) {
-    if (operation.op === 'replace' && parent[last] === undefined) throw cannotApply();
-    parent[last] = value;
+    if (operation.op === 'replace' && lookUp(parent, last) === undefined) throw cannotApply();
+    put(parent, last, value);
     return document;
   }
   const index = last === '-' ? parent.length : Number(last);
@@ -85,7 +86,7 @@ function removeAt(document: unknown, operation: JsonOperation, path: string): un
     if (!(Number(last) in parent)) throw cannotApply();
     parent.splice(Number(last), 1);
   } else {
-    if (!(last in parent)) throw cannotApply();
+    if (!Object.hasOwn(parent, last)) throw cannotApply();
     delete parent[last];
   }
   return document;

@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { compareText, isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { badRequest } from '../model/errors.js';
@@ -13,7 +14,7 @@ const isDirective = (field: string): boolean =>
 function below(schema: Schema | undefined, field: string): Schema | undefined {
   if (schema === undefined) return undefined;
   const shape = resolved(schema);
-  const property = shape.properties?.[field];
+  const property = lookUp(shape.properties, field);
   return (
     property ?? (isRecord(shape.additionalProperties) ? shape.additionalProperties : undefined)
   );
@@ -45,7 +46,7 @@ function mergeObject(schema: Schema | undefined, target: Raw, patch: Raw): Raw {
   for (const [field, value] of Object.entries(patch)) {
     if (isDirective(field)) continue;
     if (value === null) delete merged[field];
-    else merged[field] = mergeValue(below(schema, field), merged[field], value);
+    else put(merged, field, mergeValue(below(schema, field), lookUp(merged, field), value));
   }
   for (const [field, order] of Object.entries(patch))
     if (field.startsWith('$setElementOrder/')) reorder(schema, merged, field.slice(17), order);
@@ -53,9 +54,13 @@ function mergeObject(schema: Schema | undefined, target: Raw, patch: Raw): Raw {
 }
 
 function dropItems(merged: Record<string, unknown>, field: string, values: unknown): void {
-  const list = merged[field];
+  const list = lookUp(merged, field);
   if (Array.isArray(list) && Array.isArray(values))
-    merged[field] = list.filter((item) => !values.some((value) => equalJson(item, value)));
+    put(
+      merged,
+      field,
+      list.filter((item) => !values.some((value) => equalJson(item, value))),
+    );
 }
 
 function mergeValue(schema: Schema | undefined, target: unknown, patch: unknown): unknown {
@@ -79,13 +84,13 @@ function mergeList(
   patch: readonly unknown[],
 ): readonly unknown[] {
   let merged: Raw[] = patch.some(
-    (item) => recordOf(item)['$patch'] === 'replace' && recordOf(item)[key] === undefined,
+    (item) => recordOf(item)['$patch'] === 'replace' && lookUp(recordOf(item), key) === undefined,
   )
     ? []
     : target.map(recordOf);
   for (const item of patch.map(recordOf)) {
-    if (item['$patch'] === 'replace' && item[key] === undefined) continue;
-    const at = merged.findIndex((other) => equalJson(other[key], item[key]));
+    if (item['$patch'] === 'replace' && lookUp(item, key) === undefined) continue;
+    const at = merged.findIndex((other) => equalJson(lookUp(other, key), lookUp(item, key)));
     if (item['$patch'] === 'delete') merged = merged.filter((_, index) => index !== at);
     else if (at >= 0)
       merged = merged.map((other, index) =>
@@ -103,11 +108,11 @@ function reorder(
   field: string,
   order: unknown,
 ): void {
-  const list = merged[field];
+  const list = lookUp(merged, field);
   if (!Array.isArray(list) || !Array.isArray(order)) return;
   const key = mergesBy(below(schema, field));
   const identity = (item: unknown): string =>
-    JSON.stringify(key === undefined ? item : (recordOf(item)[key] ?? null));
+    JSON.stringify(key === undefined ? item : (lookUp(recordOf(item), key) ?? null));
   const places = new Map(order.map((item: unknown, index) => [identity(item), index]));
   const named = list.filter((item) => places.has(identity(item))) as unknown[];
   named.sort(
@@ -116,5 +121,5 @@ function reorder(
       compareText(identity(left), identity(right)),
   );
   const others = list.filter((item) => !places.has(identity(item))) as unknown[];
-  merged[field] = [...named, ...others];
+  put(merged, field, [...named, ...others]);
 }

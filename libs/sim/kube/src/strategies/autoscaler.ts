@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import {
@@ -103,8 +104,8 @@ const targetTypes = ['Utilization', 'Value', 'AverageValue'];
 function targetErrors(field: string, target: Raw): readonly FieldError[] {
   const { type, averageUtilization } = target;
   const positive = (name: string): readonly FieldError[] =>
-    target[name] !== undefined && (parseMillis(textOf(target[name])) ?? 0) <= 0
-      ? [invalidValue(`${field}.${name}`, target[name], 'must be positive')]
+    lookUp(target, name) !== undefined && (parseMillis(textOf(lookUp(target, name))) ?? 0) <= 0
+      ? [invalidValue(`${field}.${name}`, lookUp(target, name), 'must be positive')]
       : [];
   return [
     ...(textOf(type) === ''
@@ -144,7 +145,7 @@ const targetFields: Readonly<Record<string, readonly [fields: readonly string[],
 
 function sourceErrors(field: string, kind: string, source: Raw): readonly FieldError[] {
   const target = recordOf(source['target']);
-  const [fields, words] = targetFields[kind] ?? [[], ''];
+  const [fields, words] = lookUp(targetFields, kind) ?? [[], ''];
   const isOfPods = kind === 'resource' || kind === 'containerResource';
   const both =
     isOfPods && target['averageUtilization'] !== undefined && target['averageValue'] !== undefined;
@@ -156,7 +157,7 @@ function sourceErrors(field: string, kind: string, source: Raw): readonly FieldE
       ? [requiredValue(`${field}.container`, 'must specify a container')]
       : []),
     ...targetErrors(`${field}.target`, target),
-    ...(fields.some((name) => target[name] !== undefined)
+    ...(fields.some((name) => lookUp(target, name) !== undefined)
       ? []
       : [requiredValue(`${field}.target.${fields[0] ?? ''}`, words)]),
     ...(both
@@ -181,8 +182,8 @@ const sourceFields: Readonly<Record<string, string>> = {
 
 function metricErrors(field: string, metric: Raw): readonly FieldError[] {
   const type = textOf(metric['type']);
-  const wanted = sourceFields[type];
-  const present = Object.values(sourceFields).filter((name) => metric[name] !== undefined);
+  const wanted = lookUp(sourceFields, type);
+  const present = Object.values(sourceFields).filter((name) => lookUp(metric, name) !== undefined);
   const [first] = present;
   const unknown = unsupportedValue(
     `${field}.type`,
@@ -194,8 +195,8 @@ function metricErrors(field: string, metric: Raw): readonly FieldError[] {
     ...(wanted === undefined ? [unknown] : []),
     ...(first === undefined
       ? []
-      : sourceErrors(`${field}.${first}`, first, recordOf(metric[first]))),
-    ...(wanted !== undefined && metric[wanted] === undefined
+      : sourceErrors(`${field}.${first}`, first, recordOf(lookUp(metric, first)))),
+    ...(wanted !== undefined && lookUp(metric, wanted) === undefined
       ? [
           requiredValue(
             `${field}.${wanted}`,
@@ -221,7 +222,7 @@ function referenceErrors(reference: Raw, before: Raw | undefined): readonly Fiel
     before !== undefined && before['apiVersion'] === apiVersion && before['kind'] === kind;
   const needsGroup = !isKept && kind !== 'ReplicationController';
   const required = ['kind', 'name'].flatMap((name) =>
-    textOf(reference[name]) === '' ? [requiredValue(`${field}.${name}`)] : [],
+    textOf(lookUp(reference, name)) === '' ? [requiredValue(`${field}.${name}`)] : [],
   );
   return needsGroup && !textOf(apiVersion).includes('/')
     ? [

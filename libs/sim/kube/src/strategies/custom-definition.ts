@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord, recordOf } from '@dovetail/core-kube-model';
 
 import { type FieldError, invalidValue, requiredValue } from '../model/errors.js';
@@ -81,7 +82,7 @@ function validate(object: StoredObject): readonly FieldError[] {
       ),
     );
   for (const field of ['plural', 'kind'])
-    if (textOf(names[field]) === '') errors.push(requiredValue(`spec.names.${field}`));
+    if (textOf(lookUp(names, field)) === '') errors.push(requiredValue(`spec.names.${field}`));
   const versions = listOf(spec['versions']).map(recordOf);
   if (versions.filter((version) => version['storage'] === true).length !== 1)
     errors.push(

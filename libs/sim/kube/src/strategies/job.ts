@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { cronSchedule, CronSyntaxError, isTimeZone } from '../model/cron-schedule.js';
@@ -49,8 +50,8 @@ const counts = [
 
 const negatives = (field: string, spec: Raw, names: readonly string[]): readonly FieldError[] =>
   names.flatMap((name) =>
-    Number(spec[name] ?? 0) < 0
-      ? [invalidValue(`${field}.${name}`, spec[name], 'must be greater than or equal to 0')]
+    Number(lookUp(spec, name) ?? 0) < 0
+      ? [invalidValue(`${field}.${name}`, lookUp(spec, name), 'must be greater than or equal to 0')]
       : [],
   );
 

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { compareText, isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { forbidden } from '../model/errors.js';
@@ -81,7 +82,7 @@ function passedBound(
 ): string | undefined {
   const usage = `${kind} ${name} usage per ${type} is ${bound}`;
   const needed = kind === 'maximum' ? 'limit' : 'request';
-  const values = { request: uses.requests[name], limit: uses.limits[name] };
+  const values = { request: lookUp(uses.requests, name), limit: lookUp(uses.limits, name) };
   if (values[needed] === undefined) return `${usage}.  No ${needed} is specified`;
   const order =
     kind === 'maximum' ? (['limit', 'request'] as const) : (['request', 'limit'] as const);

@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { listOf } from '../model/json.js';
@@ -7,7 +8,9 @@ import { amountsOf } from '../model/quantity.js';
 const records = (value: unknown): readonly Raw[] => listOf(value).filter(isRecord);
 
 const mapped = (record: Raw, field: string, change: (item: Raw) => Raw): Raw =>
-  Array.isArray(record[field]) ? { [field]: records(record[field]).map(change) } : {};
+  Array.isArray(lookUp(record, field))
+    ? { [field]: records(lookUp(record, field)).map(change) }
+    : {};
 
 function imagePullPolicy(image: unknown): string {
   const name = typeof image === 'string' ? image.slice(image.lastIndexOf('/') + 1) : '';
@@ -33,7 +36,7 @@ const probe = (value: unknown): Raw => ({
 function container(spec: Raw): Raw {
   const probes: Record<string, unknown> = {};
   for (const field of ['livenessProbe', 'readinessProbe', 'startupProbe'])
-    if (isRecord(spec[field])) probes[field] = probe(spec[field]);
+    if (isRecord(lookUp(spec, field))) put(probes, field, probe(lookUp(spec, field)));
   return {
     imagePullPolicy: imagePullPolicy(spec['image']),
     terminationMessagePath: '/dev/termination-log',
@@ -47,8 +50,10 @@ function container(spec: Raw): Raw {
 
 function volume(spec: Raw): Raw {
   const filled: Record<string, unknown> = { ...spec };
-  for (const field of ['configMap', 'secret', 'projected', 'downwardAPI'])
-    if (isRecord(spec[field])) filled[field] = { defaultMode: 420, ...spec[field] };
+  for (const field of ['configMap', 'secret', 'projected', 'downwardAPI']) {
+    const source = lookUp(spec, field);
+    if (isRecord(source)) put(filled, field, { defaultMode: 420, ...source });
+  }
   if (isRecord(spec['hostPath'])) filled['hostPath'] = { type: '', ...spec['hostPath'] };
   if (Object.keys(spec).length === 1) filled['emptyDir'] = {};
   return filled;
@@ -123,7 +128,7 @@ export function qosClass(spec: Raw): string {
     (one) => recordOf(one['resources']),
   );
   const amounts = (resources: Raw, field: string): Readonly<Record<string, number>> =>
-    amountsOf(recordOf(resources[field]) as Record<string, string>);
+    amountsOf(recordOf(lookUp(resources, field)) as Record<string, string>);
   const names = ['cpu', 'memory'] as const;
   const any = containers.some((resources) =>
     names.some(

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import {
@@ -30,17 +31,17 @@ function containerErrors(field: string, spec: Raw): readonly FieldError[] {
       errors.push(
         invalidValue(
           `${field}.resources.requests[${name}]`,
-          requests[name],
+          lookUp(requests, name),
           'must be greater than or equal to 0',
         ),
       );
-    const limit = limits[name];
+    const limit = lookUp(limits, name);
     if (limit !== undefined && amount > limit)
       errors.push(
         invalidValue(
           `${field}.resources.requests`,
-          requests[name],
-          `must be less than or equal to ${name} limit of ${textOf(recordOf(resources['limits'])[name])}`,
+          lookUp(requests, name),
+          `must be less than or equal to ${name} limit of ${textOf(lookUp(recordOf(resources['limits']), name))}`,
         ),
       );
   }
@@ -122,8 +123,8 @@ export function podSpecErrors(field: string, spec: Raw): readonly FieldError[] {
   if (listOf(spec['containers']).length === 0) errors.push(requiredValue(`${field}.containers`));
   for (const list of ['containers', 'initContainers'])
     errors.push(
-      ...each(spec[list], `${field}.${list}`, containerErrors),
-      ...duplicateNames(`${field}.${list}`, spec[list]),
+      ...each(lookUp(spec, list), `${field}.${list}`, containerErrors),
+      ...duplicateNames(`${field}.${list}`, lookUp(spec, list)),
     );
   if (!['Always', 'OnFailure', 'Never'].includes(textOf(spec['restartPolicy'])))
     errors.push(
@@ -161,7 +162,7 @@ const withoutImages = (containers: unknown): unknown =>
 function frozenFields(spec: Raw, before: Raw): readonly string[] {
   const gated = listOf(before['schedulingGates']).length > 0;
   return [...new Set([...Object.keys(spec), ...Object.keys(before)])].filter((field) => {
-    if (equalJson(spec[field], before[field])) return false;
+    if (equalJson(lookUp(spec, field), lookUp(before, field))) return false;
     if (field === 'containers' || field === 'initContainers')
       return !equalJson(withoutImages(spec[field]), withoutImages(before[field]));
     return !updatable.has(field) && !(gated && (field === 'nodeSelector' || field === 'affinity'));

@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import type { Pod, QuotaScope, ResourceQuota } from '../model/objects.js';
 import { qosClass } from './pod-defaults.js';
 
@@ -29,5 +31,5 @@ export function isInScope(quota: ResourceQuota, pod: Pod): boolean {
     ...named,
     ...(quota.spec?.scopeSelector?.matchExpressions ?? []),
   ];
-  return all.every((scope) => scopes[scope.scopeName]?.(pod, scope) ?? false);
+  return all.every((scope) => lookUp(scopes, scope.scopeName)?.(pod, scope) ?? false);
 }

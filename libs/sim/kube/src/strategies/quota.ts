@@ -1,3 +1,4 @@
+import { lookUp, put } from '@dovetail/core-invariant';
 import { compareText } from '@dovetail/core-kube-model';
 
 import { forbidden } from '../model/errors.js';
@@ -24,10 +25,10 @@ function quotaUsage(pod: Pod): Amounts {
   const requests = podRequests(pod);
   const usage: Record<string, number> = { pods: 1000, 'count/pods': 1000 };
   for (const [name, amount] of Object.entries(requests)) {
-    usage[`requests.${name}`] = amount;
-    if (plainNames.includes(name)) usage[name] = amount;
+    put(usage, `requests.${name}`, amount);
+    if (plainNames.includes(name)) put(usage, name, amount);
   }
-  for (const [name, amount] of Object.entries(podLimits(pod))) usage[`limits.${name}`] = amount;
+  for (const [name, amount] of Object.entries(podLimits(pod))) put(usage, `limits.${name}`, amount);
   return usage;
 }
 
@@ -57,7 +58,7 @@ function unnamed(pod: Pod, resource: string): readonly string[] {
   return [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]
     .filter(
       ({ resources }) =>
-        resources?.[bound === 'limits' ? 'limits' : 'requests']?.[name] === undefined,
+        lookUp(resources?.[bound === 'limits' ? 'limits' : 'requests'], name) === undefined,
     )
     .map((container) => container.name);
 }
@@ -65,7 +66,7 @@ function unnamed(pod: Pod, resource: string): readonly string[] {
 function admitNamed(pod: Pod, quota: ResourceQuota, hard: Amounts): void {
   if (pod.spec.resources !== undefined) return;
   const missing = demanded
-    .filter((resource) => resource in hard)
+    .filter((resource) => Object.hasOwn(hard, resource))
     .map((resource) => ({ resource, names: unnamed(pod, resource) }))
     .filter(({ names }) => names.length > 0)
     .map(({ resource, names }) => `${resource} for: ${[...names].sort(compareText).join(',')}`);
@@ -83,12 +84,13 @@ function admitAmounts(
   const passed = Object.keys(hard)
     .filter(
       (name) =>
-        (usage[name] ?? 0) > 0 && (used[name] ?? 0) + (usage[name] ?? 0) > (hard[name] ?? 0),
+        (lookUp(usage, name) ?? 0) > 0 &&
+        (lookUp(used, name) ?? 0) + (lookUp(usage, name) ?? 0) > (lookUp(hard, name) ?? 0),
     )
     .sort(compareText);
   if (passed.length === 0) return;
   const list = (amounts: Amounts): string =>
-    passed.map((name) => `${name}=${quantityText(name, amounts[name] ?? 0)}`).join(',');
+    passed.map((name) => `${name}=${quantityText(name, lookUp(amounts, name) ?? 0)}`).join(',');
   throw refused(
     pod,
     `exceeded quota: ${quota.metadata.name}, requested: ${list(usage)}, used: ${list(used)}, limited: ${list(hard)}`,
@@ -113,9 +115,13 @@ export function quotaStatus(
   used: Amounts,
 ): { readonly hard: Record<string, string | number>; readonly used: Record<string, string> } {
   const hard = { ...quota.spec?.hard };
-  const names = Object.keys(hard).filter((name) => parseMillis(hard[name] ?? '') !== undefined);
+  const names = Object.keys(hard).filter(
+    (name) => parseMillis(lookUp(hard, name) ?? '') !== undefined,
+  );
   return {
     hard,
-    used: Object.fromEntries(names.map((name) => [name, quantityText(name, used[name] ?? 0)])),
+    used: Object.fromEntries(
+      names.map((name) => [name, quantityText(name, lookUp(used, name) ?? 0)]),
+    ),
   };
 }

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { recordOf } from '@dovetail/core-kube-model';
 
 import { type FieldError, invalidValue, requiredValue } from '../model/errors.js';
@@ -18,7 +19,7 @@ import {
 
 const filled = (object: StoredObject, field: string, defaults: object): StoredObject => ({
   ...object,
-  [field]: { ...defaults, ...recordOf(object[field]) },
+  [field]: { ...defaults, ...recordOf(lookUp(object, field)) },
 });
 
 const namespaceStrategy: Strategy = {
@@ -171,4 +172,4 @@ const strategies: Readonly<Record<string, Strategy>> = {
 const plain: Strategy = {};
 
 /** The rules for writing this resource; none for kinds without rules of their own. */
-export const strategyOf: StrategyOf = (type) => strategies[type.table] ?? plain;
+export const strategyOf: StrategyOf = (type) => lookUp(strategies, type.table) ?? plain;

@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import { listOf, textOf } from '../../model/json.js';
@@ -15,7 +16,7 @@ const percent = (value: unknown, without: string): string =>
 function targetText(metric: Raw, measured: Raw): string {
   const [field = '', source] = Object.entries(metric).find(([name]) => name !== 'type') ?? ['', {}];
   const target = recordOf(recordOf(source)['target']);
-  const current = recordOf(recordOf(measured[field])['current']);
+  const current = recordOf(recordOf(lookUp(measured, field))['current']);
   const name = field === 'resource' || field === 'containerResource';
   const lead = name ? `${textOf(recordOf(source)['name'])}: ` : '';
   const unknown = '<unknown>';

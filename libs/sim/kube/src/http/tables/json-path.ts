@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { isRecord } from '@dovetail/core-kube-model';
 
 import { textOf } from '../../model/json.js';
@@ -51,7 +52,9 @@ function take(values: readonly unknown[], step: Step): readonly unknown[] {
   return values.flatMap((value): readonly unknown[] => {
     switch (step.kind) {
       case 'field':
-        return isRecord(value) && value[step.name] !== undefined ? [value[step.name]] : [];
+        return isRecord(value) && lookUp(value, step.name) !== undefined
+          ? [lookUp(value, step.name)]
+          : [];
       case 'all':
         return Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : [];
       case 'index': {
@@ -60,7 +63,9 @@ function take(values: readonly unknown[], step: Step): readonly unknown[] {
       }
       case 'where':
         return Array.isArray(value)
-          ? value.filter((item) => isRecord(item) && textOf(item[step.field]) === step.value)
+          ? value.filter(
+              (item) => isRecord(item) && textOf(lookUp(item, step.field)) === step.value,
+            )
           : [];
     }
   });

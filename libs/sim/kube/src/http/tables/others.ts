@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { compareText, recordOf } from '@dovetail/core-kube-model';
 
 import { listOf, textOf } from '../../model/json.js';
@@ -16,7 +17,7 @@ import {
 const at =
   (...path: readonly string[]) =>
   (object: StoredObject): unknown =>
-    path.reduce<unknown>((value, step) => recordOf(value)[step], object);
+    path.reduce<unknown>((value, step) => lookUp(recordOf(value), step), object);
 const text =
   (...path: readonly string[]) =>
   (object: StoredObject): string =>
@@ -27,7 +28,7 @@ const size =
     Object.keys(recordOf(at(...path)(object))).length;
 
 const eventTime = (object: StoredObject, field: string): string =>
-  textOf(object[field]) || textOf(object['eventTime']);
+  textOf(lookUp(object, field)) || textOf(object['eventTime']);
 
 function lastSeen(object: StoredObject, now: number): string {
   return ageText(
@@ -101,7 +102,7 @@ function quotaText(limits: boolean): (object: StoredObject) => string {
       .filter((name) => name.startsWith('limits.') === limits)
       .sort(compareText);
     return names
-      .map((name) => `${name}: ${textOf(used[name]) || '0'}/${textOf(hard[name])}`)
+      .map((name) => `${name}: ${textOf(lookUp(used, name)) || '0'}/${textOf(lookUp(hard, name))}`)
       .join(', ');
   };
 }
@@ -148,7 +149,7 @@ const modes =
   (...path: readonly string[]) =>
   (object: StoredObject): string =>
     listOf(at(...path)(object))
-      .map((mode) => shortModes[textOf(mode)] ?? textOf(mode))
+      .map((mode) => lookUp(shortModes, textOf(mode)) ?? textOf(mode))
       .join(',');
 const unset = (): string => '<unset>';
 const phase = (object: StoredObject): string =>

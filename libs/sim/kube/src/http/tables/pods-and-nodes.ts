@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { recordOf } from '@dovetail/core-kube-model';
 
 import { listOf, textOf } from '../../model/json.js';
@@ -131,7 +132,7 @@ const asNode =
     read(object);
 const address = (type: string) =>
   asNode((node) => orNone(node.status?.addresses?.find((one) => one.type === type)?.address ?? ''));
-const info = (field: string) => asNode((node) => node.status?.nodeInfo?.[field] ?? '');
+const info = (field: string) => asNode((node) => lookUp(node.status?.nodeInfo, field) ?? '');
 const known =
   (read: (object: StoredObject) => string) =>
   (object: StoredObject): string =>

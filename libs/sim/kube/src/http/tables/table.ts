@@ -1,3 +1,5 @@
+import { lookUp } from '@dovetail/core-invariant';
+
 import { textOf } from '../../model/json.js';
 import type { StoredObject } from '../../model/objects.js';
 import type { PrinterColumn, ResourceType } from '../../store/registry.js';
@@ -58,7 +60,7 @@ function customColumns(type: ResourceType): readonly Column[] {
 }
 
 const columnsOf = (type: ResourceType): readonly Column[] =>
-  type.custom ? customColumns(type) : (builtin[type.table] ?? plain);
+  type.custom ? customColumns(type) : (lookUp(builtin, type.table) ?? plain);
 
 /** The part of its object that a row carries. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';

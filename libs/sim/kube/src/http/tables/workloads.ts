@@ -1,3 +1,4 @@
+import { lookUp } from '@dovetail/core-invariant';
 import { compareText, recordOf } from '@dovetail/core-kube-model';
 
 import { listOf, textOf } from '../../model/json.js';
@@ -15,7 +16,7 @@ import {
 
 const spec = (object: StoredObject): Workload['spec'] => (object as Workload).spec;
 const status = (object: StoredObject, field: string): number =>
-  Number(recordOf(object['status'])[field] ?? 0);
+  Number(lookUp(recordOf(object['status']), field) ?? 0);
 const containers = (object: StoredObject, field: 'name' | 'image'): string =>
   spec(object)
     .template.spec.containers.map((one) => one[field] ?? '')
