@@ -37,7 +37,7 @@ describe('a schedule last hit', () => {
     expect(lastHitMs(read('0 0 31 2 *'), at('2026-11-21T12:00'))).toBeUndefined());
 });
 
-test.each([
+test.each<[string, string]>([
   ['* * * *', 'schedule'],
   ['60 * * * *', 'minute'],
   ['* 24 * * *', 'hour'],
@@ -49,7 +49,7 @@ test.each([
   ['1/2/3 * * * *', 'minute'],
   ['* * * foo *', 'month'],
   ['@never', 'schedule'],
-  ...inheritedKeys.map((key) => [key, 'schedule'] as const),
+  ...inheritedKeys.map((key): [string, string] => [key, 'schedule']),
   ['TZ=Asia/Tokyo 0 9 * * *', 'schedule'],
   ['', 'schedule'],
 ])('%j is refused, naming the %s', (text, field) =>
