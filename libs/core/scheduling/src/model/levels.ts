@@ -37,7 +37,7 @@ type Draft = {
 };
 
 /** The preferences of a kind that planning reads of one pod, heaviest first. */
-export const preferencesMax = termsMax;
+const preferencesMax = termsMax;
 
 /**
  * Up to as many preferences are given up one by one. Of more, half goes at once, so that a pod has

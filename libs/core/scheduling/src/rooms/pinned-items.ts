@@ -40,7 +40,7 @@ const pinnedTo = (engine: Engine, shape: Shape, specs: readonly Spec[]): Shape =
  * The combinations of domains of several keys that pods of one class choose from. Spread over zones
  * and capacity types has about ten. Each one more is a form of a node that planning compares.
  */
-export const combinationsMax = 32;
+const combinationsMax = 32;
 
 /**
  * Returns the combinations of one domain per topology key of the class that new nodes may have: all
