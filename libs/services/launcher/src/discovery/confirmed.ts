@@ -1,7 +1,7 @@
 /**
  * Asks once more if an answer lacks what was known before, and answers what the second one says. A
  * page that AWS leaves out, or a look at a replica that lags, must not take types, subnets or
- * images away: nodes would count as drifted. What two answers in a row lack is gone.
+ * images away: nodes would count as drifted. Only two answers in a row take it away.
  */
 export async function confirmed<T>(
   ask: () => Promise<T>,

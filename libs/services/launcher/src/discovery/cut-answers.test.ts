@@ -15,7 +15,7 @@ type Question = Extract<
   'subnets' | 'securityGroups' | 'images' | 'instanceTypes' | 'instanceTypeZones'
 >;
 
-/** What is left of an answer: nothing, or all but the first. */
+/** How many parts of an answer are left: none, or all but the first. */
 const cuts = { empty: () => 0, 'without its first part': (all: number) => all - 1 };
 
 const cutTo = (answer: unknown, left: (all: number) => number): unknown => {

@@ -19,7 +19,7 @@ export type Learnt = {
   readonly nodeName: string;
 };
 
-/** What the last nodes of a type and image differed by, by UID of the node, oldest first. */
+/** The differences of the last nodes of a type and image, by UID of the node, oldest first. */
 type Reports = { learnt: Learnt; readonly byNode: Map<string, CapacityDifference> };
 
 /**
