@@ -119,8 +119,8 @@ export const reaperMutants: readonly Mutant[] = [
   },
   {
     place: `${src}/end/terminator.ts`,
-    from: "if (facts.node !== undefined && step.kind !== 'release')",
-    to: "if (facts.node !== undefined && step.kind === 'release')",
+    from: "if (facts.node !== undefined && step.kind !== 'release') await this.#mark(facts.node);",
+    to: '',
     means: 'pods are put onto a node while it is drained',
     tests: `${src}/ending`,
   },

@@ -165,11 +165,13 @@ export class Terminator {
   }
 
   /** Taint, label and deletion of the Node come before everything that must see them. */
-  async #mark(claim: NodeClaim, node: Node): Promise<void> {
+  async #mark(node: Node): Promise<void> {
     const { deadlineMs } = parseRetirement(node.annotations[annotations.retirement]) ?? {};
     const kube = kubeBy(this.#context.deps, deadlineMs);
-    const others = this.#context.cluster.nodesOfClaim(claim).filter(({ uid }) => uid !== node.uid);
-    for (const one of [node, ...others])
+    const { cluster } = this.#context;
+    const claim = cluster.claimOfNode(node);
+    const paired = claim === undefined ? [] : cluster.nodesOfClaim(claim);
+    for (const one of [node, ...paired.filter(({ uid }) => uid !== node.uid)])
       if (!isMarkedTerminating(one)) await markTerminating(kube, one);
     // A deleted Node vanishes with its pods before they are drained, unless a finalizer keeps it.
     if (node.deletionMs === undefined && node.finalizers.includes(terminationFinalizer))
@@ -179,8 +181,7 @@ export class Terminator {
   async #do(step: TerminationStep, facts: TerminationFacts, stop: StopSignal): Promise<Again> {
     if (stop.aborted) return undefined;
     const { drainPauseMs, instancePauseMs } = this.#context.config.termination;
-    if (facts.node !== undefined && step.kind !== 'release')
-      await this.#mark(facts.claim, facts.node);
+    if (facts.node !== undefined && step.kind !== 'release') await this.#mark(facts.node);
     switch (step.kind) {
       case 'taint':
         // The look that follows on the change of the node comes earlier.
