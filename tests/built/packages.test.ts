@@ -218,7 +218,8 @@ if (isUnavailable(program)) {
       nats = await startNats({ path: program.path, dir: join(scratch, 'nats'), config });
       const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
       const credentials = { kind: 'user', user: 'all', password: 'all' } as const;
-      bus = connectNats({ servers: [nats.url], name: 'writer', log, credentials });
+      const writer = { servers: [nats.url], name: 'writer', log, credentials };
+      bus = connectNats({ ...writer, makesStreams: true });
       await bus.ensureStreams(streamSpecs('lab'));
       const channel = { bus, cluster: 'lab', hash: systemHash, source: 'test', clock: systemClock };
       await publishDecision(channel, decision);

@@ -38,12 +38,21 @@ const accepted: readonly (readonly [value: string, settings: readonly string[]])
   ['a\nb', []],
   ['ü', ['NATS_URL', 'TEXT']],
   ['-1', ['INTERRUPTION_QUEUE', 'DEFAULT_INSTANCE_PROFILE', 'TEXT']],
-  ['1e999', ['CLUSTER_NAME', 'HTTP_HOST', 'LEASE_NAMESPACE', 'NATS_URL', 'QUEUE', 'TEXT']],
-  ['NaN', ['CLUSTER_NAME', 'HTTP_HOST', 'NATS_URL', 'QUEUE', 'TEXT']],
-  ['0x10', ['CLUSTER_NAME', 'HTTP_HOST', 'LEASE_NAMESPACE', 'QUEUE', 'TEXT']],
-  ['99999999999999999999', ['CLUSTER_NAME', 'LEASE_NAMESPACE', 'QUEUE', 'TEXT']],
-  ['9999999999h', ['CLUSTER_NAME', 'HTTP_HOST', 'LEASE_NAMESPACE', 'NATS_URL', 'QUEUE', 'TEXT']],
-  ['10d', ['CLUSTER_NAME', 'HTTP_HOST', 'LEASE_NAMESPACE', 'NATS_URL', 'QUEUE', 'TEXT']],
+  [
+    '1e999',
+    ['CLUSTER_NAME', 'HTTP_HOST', 'LEASE_NAMESPACE', 'NATS_URL', 'PAGE_HOSTS', 'QUEUE', 'TEXT'],
+  ],
+  ['NaN', ['CLUSTER_NAME', 'HTTP_HOST', 'NATS_URL', 'PAGE_HOSTS', 'QUEUE', 'TEXT']],
+  ['0x10', ['CLUSTER_NAME', 'HTTP_HOST', 'LEASE_NAMESPACE', 'PAGE_HOSTS', 'QUEUE', 'TEXT']],
+  ['99999999999999999999', ['CLUSTER_NAME', 'LEASE_NAMESPACE', 'PAGE_HOSTS', 'QUEUE', 'TEXT']],
+  [
+    '9999999999h',
+    ['CLUSTER_NAME', 'HTTP_HOST', 'LEASE_NAMESPACE', 'NATS_URL', 'PAGE_HOSTS', 'QUEUE', 'TEXT'],
+  ],
+  [
+    '10d',
+    ['CLUSTER_NAME', 'HTTP_HOST', 'LEASE_NAMESPACE', 'NATS_URL', 'PAGE_HOSTS', 'QUEUE', 'TEXT'],
+  ],
 ];
 /** Settings that take the same free names. */
 const groups: Readonly<Record<string, readonly string[]>> = {
